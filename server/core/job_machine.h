@@ -1,0 +1,214 @@
+// The coordinator's decisions: events in, records and messages out. Pure: no lock, no log, no
+// clock, no I/O; the same events at the same times give the same effects.
+//
+//   streams, timers ──event, now──▶ JobMachine ──records──▶ journal (on disk first)
+//                                              └─effects──▶ streams (only then)
+//
+// It is put together from the parts beside it: start (when the first group forms), membership (who
+// is a candidate, away, lost), round (one order to its commit), ledger (which samples), policy and
+// schedule (how long, at which rates). Threads: one caller at a time; the runtime holds the lock.
+#ifndef RONDO_SERVER_CORE_JOB_MACHINE_H_
+#define RONDO_SERVER_CORE_JOB_MACHINE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "common/ids.h"
+#include "server/core/messages.h"
+#include "server/core/policy.h"
+#include "server/core/records.h"
+#include "server/core/schedule.h"
+
+namespace rondo::server {
+
+// All limits of DESIGN section 3, as flags or job keys set them.
+struct MachineLimits {
+  absl::Duration heartbeat = absl::Seconds(1);
+  absl::Duration silent = absl::Seconds(5);  // Then a stream is closed.
+  absl::Duration lost = absl::Seconds(10);   // Then an absent worker is lost and its name free.
+  absl::Duration return_wait =
+      absl::Milliseconds(500);  // At a border, for a member whose stream broke.
+  absl::Duration assemble = absl::Seconds(60);
+  absl::Duration collective_min = absl::Seconds(30);
+  absl::Duration report =
+      absl::Seconds(1);  // For the others' reports once a contributor dropped out.
+  absl::Duration save = absl::Seconds(600);
+  absl::Duration give_up = absl::ZeroDuration();  // Below workers.min; zero: wait for ever.
+  uint32_t attempts_max = 5;                      // Of one round within a term.
+};
+
+// What the machine must know of the job; the runtime translates it from the frozen Job
+// (runtime/job_config).
+struct MachineConfig {
+  std::string job_id;
+  Term term;
+  ScheduleConfig
+      schedule;  // Its total_steps is set once the reference is known, if the job counts epochs.
+  PolicyConfig policy;
+  uint64_t epochs = 0;        // 0: the job gives steps.
+  uint64_t batch_global = 0;  // One of the two is 0.
+  uint64_t batch_per_worker = 0;
+  bool shuffle = false;
+  Device device = Device::kCpu;
+  Collective collective = Collective::kRing;
+  double density = 0;
+  uint64_t workers_min = 1;
+  uint64_t workers_max = 1;
+  absl::Duration wait = absl::Seconds(30);
+  uint64_t evaluate_every_epochs = 0;  // 0: only at the end, when there is a test set.
+  uint64_t evaluate_every_steps = 0;
+  bool has_test_set = false;
+  uint64_t checkpoint_every_steps = 0;  // 0: only at the end.
+  uint64_t seed = 0;
+  MachineLimits limits;
+};
+
+// ------------------------------------------------------------------------------------------- in
+
+struct StreamOpened {
+  StreamId stream;
+};
+struct StreamClosed {
+  StreamId stream;
+};
+struct Received {
+  StreamId stream;
+  WorkerMessage message;
+};
+// The edge could not parse what came: the sender is refused with this text.
+struct Malformed {
+  StreamId stream;
+  std::string text;
+};
+// The time that `wake_at` asked for has come (early and spurious calls are harmless).
+struct TimerFired {};
+// A user, or SIGTERM to the coordinator: end at the next border, save, let everybody go.
+struct StopRequested {
+  std::string reason;
+};
+// The checkpoint store wrote, or could not write, the manifest that CompleteCheckpoint asked for.
+struct CheckpointCompleted {
+  uint64_t step = 0;
+  bool ok = false;
+  std::string text;
+};
+
+using Event = std::variant<StreamOpened, StreamClosed, Received, Malformed, TimerFired,
+                           StopRequested, CheckpointCompleted>;
+
+// ------------------------------------------------------------------------------------------- out
+
+struct Send {
+  StreamId stream;
+  CoordinatorMessage message;
+};
+// Close after what was sent before is flushed.
+struct CloseStream {
+  StreamId stream;
+  std::string reason;
+};
+// All parts are in: write the manifest, answer with CheckpointCompleted.
+struct CompleteCheckpoint {
+  RoundId round;
+  uint64_t step = 0;
+  uint64_t state_hash = 0;
+  struct Part {
+    std::string worker;
+    SavedFile file;
+  };
+  std::vector<Part> parts;
+  LedgerState ledger;
+};
+// The job is over and everybody was told: the process ends with this code once the streams are
+// closed.
+struct Finish {
+  int exit_code = 0;
+  std::string reason;
+};
+
+using Effect = std::variant<Send, CloseStream, CompleteCheckpoint, Finish>;
+
+struct Effects {
+  std::vector<Record>
+      records;  // On disk before any of `effects`, and before those of every later event.
+  std::vector<Effect> effects;  // In order.
+  // Earliest time at which TimerFired is wanted; InfiniteFuture: none. Replaces the former wish.
+  absl::Time wake_at = absl::InfiniteFuture();
+};
+
+// ------------------------------------------------------------------------------------------- views
+
+enum class JobState { kWaiting, kRunning, kEnding, kDone, kStopped, kFailed };
+
+struct StatusView {
+  JobState state = JobState::kWaiting;
+  std::string reason;
+  GroupId group;
+  RoundId open_round;
+  RoundId committed_round;
+  uint64_t step = 0;
+  uint64_t live_step = 0;
+  uint64_t total_steps = 0;
+  uint64_t syncs = 0;
+  uint32_t checksum = 0;
+  double last_loss = 0;
+  double learning_rate = 0;
+  uint64_t next_length = 0;
+  absl::Time started_at = absl::InfinitePast();
+  double samples_per_second = 0;
+  uint64_t bytes_sent = 0;
+  uint64_t bytes_sent_if_parallel = 0;
+  double step_seconds = 0;
+  double reduce_seconds = 0;
+  double control_seconds = 0;
+  double evaluate_seconds = 0;
+  std::optional<EvaluationRecord> last_evaluation;
+  uint64_t members = 0;
+  uint64_t parameters = 0;
+  uint64_t samples_dropped = 0;
+  std::optional<uint64_t> checkpoint_step;
+};
+
+enum class WorkerState { kPreparing, kCandidate, kMember, kAway, kLost, kLeft, kRefused };
+
+struct WorkerRow {
+  std::string name;
+  Incarnation incarnation;
+  WorkerState state = WorkerState::kPreparing;
+  std::string text;
+  int rank = -1;
+  std::string host;
+  int64_t pid = 0;
+  Device device = Device::kCpu;
+  Progress progress;
+  absl::Time last_heard;
+};
+
+class JobMachine {
+ public:
+  // Begins the term: Start() gives its first records.
+  explicit JobMachine(MachineConfig config);
+  ~JobMachine();
+  JobMachine(const JobMachine&) = delete;
+  JobMachine& operator=(const JobMachine&) = delete;
+
+  Effects Start(absl::Time now);
+  // Never fails: what the rules forbid is answered to the sender (Refuse) or dropped.
+  Effects Handle(const Event& event, absl::Time now);
+
+  StatusView status(absl::Time now) const;
+  std::vector<WorkerRow> workers() const;  // By name.
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rondo::server
+
+#endif  // RONDO_SERVER_CORE_JOB_MACHINE_H_

@@ -1,0 +1,131 @@
+// What the journal holds: the job's history as plain values, in the order of decisions. The core
+// makes them, the runtime puts them on disk before any message that was decided with or after them
+// leaves, and a later term reads them back.
+#ifndef RONDO_SERVER_CORE_RECORDS_H_
+#define RONDO_SERVER_CORE_RECORDS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "common/ids.h"
+#include "server/core/messages.h"
+
+namespace rondo::server {
+
+// A life of the coordinator begins.
+struct TermRecord {
+  Term term;
+  absl::Time at;
+};
+
+// The first prepared worker's facts, and T, which follows from them.
+struct ReferenceRecord {
+  Facts facts;
+  uint64_t total_steps = 0;
+};
+
+// A group may be used once this is on disk. Numbers are never reused.
+struct GroupRecord {
+  GroupId group;
+  Purpose purpose = Purpose::kStart;
+  std::vector<Member> members;  // Rank order.
+  absl::Time at;
+};
+
+// An order as issued. `rates_hash`: StateHash-like sum over the rates' bits, so that a restarted
+// coordinator can tell whether it computes the same ones.
+struct OrderRecord {
+  RoundId round;
+  GroupId group;
+  Mode mode = Mode::kLocal;
+  Collective collective = Collective::kRing;
+  uint64_t first_step = 0;
+  uint64_t length = 0;
+  double rate_first = 0;
+  uint64_t rates_hash = 0;
+  std::vector<std::vector<SampleRun>> runs;  // By rank.
+  absl::Time at;
+};
+
+// The cursor and what is owed: position of the next unused sample and the runs that were handed out
+// and not delivered.
+struct LedgerState {
+  uint64_t epoch = 0;
+  uint64_t position = 0;  // Within the epoch's order.
+  std::vector<SampleRun> returned;
+  uint64_t samples_used = 0;
+  uint64_t samples_dropped = 0;
+};
+
+// The decision that a round's result is the job's state. Everything that `rondo rounds` shows is
+// here.
+struct CommitRecord {
+  RoundId round;
+  GroupId group;
+  uint32_t attempt = 0;
+  uint32_t attempts = 1;
+  Mode mode = Mode::kLocal;
+  uint64_t first_step = 0;
+  uint64_t length = 0;
+  double rate_first = 0;
+  uint64_t state_hash = 0;
+  double mean_loss = 0;
+  double parameter_norm_squared = 0;
+  double residual_norm_squared = 0;
+  std::vector<std::string> members;       // Who was in the group, rank order.
+  std::vector<std::string> contributors;  // Whose work is in it.
+  uint64_t samples = 0;
+  uint64_t bytes_sent = 0;
+  double step_seconds = 0;
+  double reduce_seconds = 0;
+  double control_seconds = 0;
+  double seconds = 0;
+  LedgerState ledger;
+  absl::Time at;
+};
+
+struct EvaluationRecord {
+  RoundId round;
+  uint64_t step = 0;
+  double loss = 0;
+  double accuracy = 0;
+  uint64_t count = 0;
+  double seconds = 0;
+};
+
+// A complete checkpoint: its manifest is on disk.
+struct CheckpointRecord {
+  RoundId round;
+  uint64_t step = 0;
+  uint64_t state_hash = 0;
+};
+
+// One line of history for people: kind in snake_case, text in words.
+struct NoticeRecord {
+  absl::Time at;
+  std::string kind;
+  std::string text;
+};
+
+enum class EndState { kDone, kStopped, kFailed };
+
+struct EndRecord {
+  EndState state = EndState::kDone;
+  std::string reason;
+  uint64_t step = 0;
+  uint64_t syncs = 0;
+  uint32_t checksum = 0;
+  uint64_t samples_unused = 0;
+  absl::Time at;
+};
+
+using Record = std::variant<TermRecord, ReferenceRecord, GroupRecord, OrderRecord, CommitRecord,
+                            EvaluationRecord, CheckpointRecord, NoticeRecord, EndRecord>;
+
+}  // namespace rondo::server
+
+#endif  // RONDO_SERVER_CORE_RECORDS_H_
