@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "server/core/policy.h"
 
 namespace rondo::server {
 
-enum class Mode { kParallel, kLocal };
 enum class Device { kCpu, kCuda };
 enum class Collective { kRing, kSparse };
 
@@ -295,7 +295,7 @@ struct SampleRun {
 struct Order {
   GroupId group;
   RoundId round;
-  Mode mode = Mode::kLocal;
+  RoundMode mode = RoundMode::kLocal;
   Collective collective = Collective::kRing;
   double density = 0;
   uint64_t first_step = 0;
@@ -335,12 +335,12 @@ struct Abort {
   std::string text;
 };
 
-struct Evaluate {
+struct EvaluateNow {
   GroupId group;
   RoundId round;
 };
 
-struct Save {
+struct SaveNow {
   GroupId group;
   RoundId round;
   uint64_t step = 0;
@@ -356,7 +356,7 @@ struct Goodbye {
 };
 
 using CoordinatorBody = std::variant<Welcome, Wait, Refuse, Assemble, Mesh, Order, Reduce, Commit,
-                                     Abort, Evaluate, Save, Goodbye>;
+                                     Abort, EvaluateNow, SaveNow, Goodbye>;
 
 struct CoordinatorMessage {
   std::string job_id;

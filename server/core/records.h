@@ -41,7 +41,7 @@ struct GroupRecord {
 struct OrderRecord {
   RoundId round;
   GroupId group;
-  Mode mode = Mode::kLocal;
+  RoundMode mode = RoundMode::kLocal;
   Collective collective = Collective::kRing;
   uint64_t first_step = 0;
   uint64_t length = 0;
@@ -68,7 +68,7 @@ struct CommitRecord {
   GroupId group;
   uint32_t attempt = 0;
   uint32_t attempts = 1;
-  Mode mode = Mode::kLocal;
+  RoundMode mode = RoundMode::kLocal;
   uint64_t first_step = 0;
   uint64_t length = 0;
   double rate_first = 0;
