@@ -9,15 +9,16 @@ namespace rondo {
 
 enum class DeviceKind { kCpu, kCuda };
 
-// Where memory lives and, on a GPU, the stream that work on it is queued to (a cudaStream_t; null on the CPU).
+// Where memory lives and, on a GPU, the stream that work on it is queued to (a cudaStream_t; null
+// on the CPU).
 struct Device {
   DeviceKind kind = DeviceKind::kCpu;
   int index = 0;
   void* stream = nullptr;
 };
 
-// `size` contiguous elements at `data` on `device`. Sizes and indices are 64 bits everywhere. Size 0 is legal, with any
-// pointer. Copies are shallow; const-ness is that of T.
+// `size` contiguous elements at `data` on `device`. Sizes and indices are 64 bits everywhere. Size
+// 0 is legal, with any pointer. Copies are shallow; const-ness is that of T.
 template <typename T>
 struct DeviceSpan {
   T* data = nullptr;
