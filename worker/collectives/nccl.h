@@ -19,8 +19,8 @@ absl::StatusOr<std::string> NewNcclUniqueId();
 struct NcclSpec {
   int rank = 0;
   int size = 1;
-  std::string unique_id;
-  Device device;  // its stream is borrowed and outlives the communicator
+  std::string unique_id = {};
+  Device device = {};  // its stream is borrowed and outlives the communicator
 };
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectNccl(const NcclSpec& spec,
                                                           absl::Duration timeout);

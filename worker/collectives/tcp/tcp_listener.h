@@ -15,7 +15,7 @@ namespace rondo {
 
 struct ListenSpec {
   // Numeric IPv4 or IPv6 address of the interface to listen on; empty: all of them.
-  std::string bind_address;
+  std::string bind_address = {};
   // Ports tried in order, both ends included. 0, 0: the system picks one, which is then kept and
   // advertised (S57).
   uint16_t port_first = 0;
@@ -23,7 +23,7 @@ struct ListenSpec {
   // Host name or numeric address that peers dial instead of the bound one (behind NAT, a chosen
   // network: S27, S60); empty: the bound address, or those of all interfaces that are up (loopback
   // only when there is no other).
-  std::string advertised_host;
+  std::string advertised_host = {};
 };
 
 class TcpListener {
