@@ -1,4 +1,5 @@
-// Where the runtime reads time; tests put a FakeClock there. Cores take `now` as an argument and read no clock.
+// Where the runtime reads time; tests put a FakeClock there. Cores take `now` as an argument and
+// read no clock.
 #ifndef RONDO_COMMON_CLOCK_H_
 #define RONDO_COMMON_CLOCK_H_
 

@@ -28,27 +28,37 @@ LogSettings& Settings() {
 
 spdlog::level::level_enum SpdlogLevel(LogLevel level) {
   switch (level) {
-    case LogLevel::kDebug: return spdlog::level::debug;
-    case LogLevel::kInfo: return spdlog::level::info;
-    case LogLevel::kWarning: return spdlog::level::warn;
-    case LogLevel::kError: return spdlog::level::err;
+    case LogLevel::kDebug:
+      return spdlog::level::debug;
+    case LogLevel::kInfo:
+      return spdlog::level::info;
+    case LogLevel::kWarning:
+      return spdlog::level::warn;
+    case LogLevel::kError:
+      return spdlog::level::err;
   }
   return spdlog::level::info;
 }
 
 std::string_view LevelWord(LogLevel level) {
   switch (level) {
-    case LogLevel::kDebug: return "debug";
-    case LogLevel::kInfo: return "info";
-    case LogLevel::kWarning: return "warning";
-    case LogLevel::kError: return "error";
+    case LogLevel::kDebug:
+      return "debug";
+    case LogLevel::kInfo:
+      return "info";
+    case LogLevel::kWarning:
+      return "warning";
+    case LogLevel::kError:
+      return "error";
   }
   return "info";
 }
 
 std::string Quoted(const std::string& value) {
   const bool plain = !value.empty() && value.find_first_of(" \t\n\r\"=") == std::string::npos;
-  return plain ? value : nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return plain
+             ? value
+             : nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string TextLine(LogLevel level, std::string_view event, const LogFields& fields) {
@@ -75,8 +85,8 @@ std::string JsonLine(LogLevel level, std::string_view event, const LogFields& fi
 
 void SetUpLog(LogFormat format, LogLevel level, std::string_view role, std::string_view name) {
   Settings() = {format, std::string(role), std::string(name)};
-  auto logger = std::make_shared<spdlog::logger>(
-      "rondo", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  auto logger =
+      std::make_shared<spdlog::logger>("rondo", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   logger->set_pattern("%v");
   logger->set_level(SpdlogLevel(level));
   logger->flush_on(spdlog::level::debug);
@@ -97,7 +107,8 @@ absl::Status ParseLogFormat(std::string_view text, LogFormat* format) {
 }
 
 absl::Status ParseLogLevel(std::string_view text, LogLevel* level) {
-  for (LogLevel candidate : {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarning, LogLevel::kError}) {
+  for (LogLevel candidate :
+       {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarning, LogLevel::kError}) {
     if (text == LevelWord(candidate)) return *level = candidate, absl::OkStatus();
   }
   return absl::InvalidArgumentError(

@@ -1,5 +1,6 @@
-// SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014): its finaliser, used
-// for state hashes and seeds, and the generator itself. Every machine and every compiler gives the same values.
+// SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014):
+// its finaliser, used for state hashes and seeds, and the generator itself. Every machine and every
+// compiler gives the same values.
 #ifndef RONDO_COMMON_MIX64_H_
 #define RONDO_COMMON_MIX64_H_
 
@@ -21,7 +22,8 @@ class SplitMix64 {
  public:
   constexpr explicit SplitMix64(uint64_t state) : state_(state) {}
   constexpr uint64_t Next() { return Mix64(state_ += kSplitMix64Gamma); }
-  // Uniform in [0, bound), bound > 0: the high word of the 128-bit product (bias below bound / 2^64).
+  // Uniform in [0, bound), bound > 0: the high word of the 128-bit product (bias below bound /
+  // 2^64).
   constexpr uint64_t Below(uint64_t bound) {
     return static_cast<uint64_t>((static_cast<unsigned __int128>(Next()) * bound) >> 64);
   }

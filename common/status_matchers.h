@@ -1,4 +1,5 @@
-// GoogleTest's words for absl::Status: EXPECT_OK(x), ASSERT_OK_AND_ASSIGN(auto v, F()), EXPECT_THAT(x, StatusIs(code)).
+// GoogleTest's words for absl::Status: EXPECT_OK(x), ASSERT_OK_AND_ASSIGN(auto v, F()),
+// EXPECT_THAT(x, StatusIs(code)).
 #ifndef RONDO_COMMON_STATUS_MATCHERS_H_
 #define RONDO_COMMON_STATUS_MATCHERS_H_
 
