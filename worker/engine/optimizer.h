@@ -28,9 +28,10 @@ struct OptimizerOptions {
   double beta1 = 0.9;     // adamw
   double beta2 = 0.999;
   double eps = 1e-8;
-  double weight_decay = 0;            // sgd: L2; adamw: decoupled
-  std::vector<std::string> no_decay;  // a parameter whose name contains one of these has no decay
-  double clip_norm = 0;               // 0: none
+  double weight_decay = 0;  // sgd: L2; adamw: decoupled
+  std::vector<std::string> no_decay =
+      {};                // a parameter whose name contains one of these has no decay
+  double clip_norm = 0;  // 0: none
 };
 
 // Owns the moments, which start at zero. Threads: one.
