@@ -27,8 +27,8 @@ struct TcpOptions {
 
 struct MeshSpec {
   int rank = 0;
-  std::vector<std::string>
-      endpoints;  // TcpListener::Endpoint of each rank, in rank order, the own one included
+  // TcpListener::Endpoint of each rank, in rank order, the own one included.
+  std::vector<std::string> endpoints = {};
   std::string token = {};  // 16 random bytes of the coordinator, for this group only
   uint64_t job_hash = 0;   // the same for all workers of the job
   uint64_t group = 0;      // the group's number
