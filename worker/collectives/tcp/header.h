@@ -32,7 +32,7 @@ struct MessageHeader {
   uint64_t job_hash = 0;
   uint64_t group = 0;
   Token token = {};
-  CallId call;  // round, attempt or step, phase
+  CallId call = {};  // round, attempt or step, phase
   Algorithm algorithm = Algorithm::kRing;
   ElementType type = ElementType::kByte;
   uint16_t sender = 0;    // rank
