@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "common/job/sections.h"
+
+namespace rondo {
+namespace {
+
+constexpr int64_t kMembersByDefault = 16;
+// A week: longer than any limit that still means something.
+constexpr RealRange kSeconds = {.min = 0, .max = 604'800};
+constexpr RealRange kSomeSeconds = {.min = 0, .above_min = true, .max = 604'800};
+constexpr IntRange kSteps = {.min = 0, .max = kJobStepsMax};
+
+// A step's samples are shared among the members; nobody may come away empty.
+void CheckShares(Section& section, const v1::Job& job) {
+  if (job.batch().size_case() != v1::Batch::kGlobal) return;
+  const char* key = job.workers().min() > job.batch().global() ? "min" : "max";
+  const int64_t members = std::max(job.workers().min(), job.workers().max());
+  if (members <= job.batch().global()) return;
+  section.Fail(key,
+               fmt::format("{} members cannot share the {} samples of batch.global: each needs "
+                           "at least one a step",
+                           members, job.batch().global()));
+}
+
+}  // namespace
+
+void ReadCollective(Section& root, ReadLog* log, v1::Collective* collective) {
+  Section section(root.Map("collective"), "collective", log);
+  collective->set_kind(
+      section
+          .Word<v1::CollectiveKind>("kind", {{"ring", v1::COLLECTIVE_KIND_RING},
+                                             {"sparse", v1::COLLECTIVE_KIND_SPARSE},
+                                             {"auto", v1::COLLECTIVE_KIND_AUTO}})
+          .value_or(v1::COLLECTIVE_KIND_RING));
+  const bool sparse = collective->kind() != v1::COLLECTIVE_KIND_RING;
+  const auto density = section.Real("density", {.min = 0, .above_min = true, .max = 1});
+  collective->set_density(ValueIfUsed(section, "density", density, 0.0, sparse, "kind: ring"));
+  const auto select = section.Word<v1::SelectMode>(
+      "select", {{"exact", v1::SELECT_MODE_EXACT}, {"threshold", v1::SELECT_MODE_THRESHOLD}});
+  if (sparse) {
+    section.Require("density", "density: SHARE (the selected share of the elements, as 0.01)");
+    collective->set_select(select.value_or(v1::SELECT_MODE_EXACT));
+  } else if (select) {
+    section.Fail("select", "is not used by kind: ring: remove it");
+  }
+  section.Finish();
+}
+
+void ReadState(Section& root, ReadLog* log, v1::State* state) {
+  Section section(root.Map("state"), "state", log);
+  state->set_optimizer(section
+                           .Word<v1::OptimizerStatePolicy>(
+                               "optimizer", {{"local", v1::OPTIMIZER_STATE_POLICY_LOCAL},
+                                             {"average", v1::OPTIMIZER_STATE_POLICY_AVERAGE},
+                                             {"reset", v1::OPTIMIZER_STATE_POLICY_RESET}})
+                           .value_or(v1::OPTIMIZER_STATE_POLICY_LOCAL));
+  state->set_buffers(
+      section.Word<v1::BufferPolicy>("buffers", {{"average", v1::BUFFER_POLICY_AVERAGE}})
+          .value_or(v1::BUFFER_POLICY_AVERAGE));
+  section.Finish();
+}
+
+void ReadWorkers(Section& root, ReadLog* log, v1::Job* job) {
+  Section section(root.Map("workers"), "workers", log);
+  v1::Workers* workers = job->mutable_workers();
+  workers->set_min(section.Int("min", {.min = 1, .max = kJobWorkersMax}).value_or(1));
+  const auto max = section.Int("max", {.min = 1, .max = kJobWorkersMax});
+  int64_t by_default = kMembersByDefault;
+  if (job->batch().size_case() == v1::Batch::kGlobal) {
+    by_default = std::min(by_default, job->batch().global());
+  }
+  workers->set_max(max.value_or(std::max(workers->min(), by_default)));
+  if (workers->max() < workers->min()) {
+    section.Fail("max", fmt::format("must be at least min, which is {}", workers->min()));
+  }
+  CheckShares(section, *job);
+  workers->set_wait_seconds(section.Real("wait_seconds", kSeconds).value_or(30));
+  workers->set_return_seconds(section.Real("return_seconds", kSeconds).value_or(0.5));
+  workers->set_give_up_seconds(section.Real("give_up_seconds", kSeconds).value_or(0));
+  workers->set_rewind_after_seconds(
+      section.Real("rewind_after_seconds", kSomeSeconds).value_or(300));
+  section.Finish();
+}
+
+void ReadCheckpoint(Section& root, ReadLog* log, v1::Checkpoint* checkpoint) {
+  Section section(root.Map("checkpoint"), "checkpoint", log);
+  checkpoint->set_every_steps(section.Int("every_steps", kSteps).value_or(0));
+  checkpoint->set_keep(section.Int("keep", {.min = 1, .max = 1'000'000}).value_or(3));
+  checkpoint->set_shared_dir(section.Text("shared_dir").value_or(""));
+  checkpoint->set_partials(section.Bool("partials").value_or(false));
+  if (checkpoint->every_steps() > 0) {
+    section.Warn("every_steps",
+                 "checkpoints within the run are not written yet; the one at its end is");
+  }
+  section.Finish();
+}
+
+void ReadEvaluate(Section& root, ReadLog* log, v1::Job* job) {
+  Section section(root.Map("evaluate"), "evaluate", log);
+  const auto epochs = section.Int("every_epochs", kSteps);
+  const auto steps = section.Int("every_steps", kSteps);
+  if (epochs.value_or(0) > 0 && steps.value_or(0) > 0) {
+    section.Fail("every_steps", "evaluation is due by epochs or by steps: keep one of the two");
+  }
+  job->mutable_evaluate()->set_every_epochs(epochs.value_or(0));
+  job->mutable_evaluate()->set_every_steps(steps.value_or(0));
+  if (!job->data().has_test()) {
+    for (const char* key : {"every_epochs", "every_steps"}) {
+      if (section.Has(key)) section.Fail(key, "needs data.test to evaluate on");
+    }
+  }
+  section.Finish();
+}
+
+void ReadLimits(Section& root, ReadLog* log, v1::Limits* limits) {
+  Section section(root.Map("limits"), "limits", log);
+  const auto seconds = [&](const char* key, double fallback) {
+    return section.Real(key, kSomeSeconds).value_or(fallback);
+  };
+  limits->set_heartbeat_seconds(seconds("heartbeat_seconds", 1));
+  limits->set_silent_seconds(seconds("silent_seconds", 5));
+  limits->set_lost_seconds(seconds("lost_seconds", 10));
+  limits->set_assemble_seconds(seconds("assemble_seconds", 60));
+  limits->set_collective_seconds(seconds("collective_seconds", 30));
+  limits->set_abort_seconds(seconds("abort_seconds", 10));
+  limits->set_stall_seconds(seconds("stall_seconds", 60));
+  limits->set_attempts(section.Int("attempts", {.min = 1, .max = 1000}).value_or(5));
+  if (limits->silent_seconds() <= limits->heartbeat_seconds()) {
+    section.Fail("silent_seconds",
+                 fmt::format("must be greater than heartbeat_seconds, which is {}",
+                             limits->heartbeat_seconds()));
+  }
+  if (limits->lost_seconds() < limits->silent_seconds()) {
+    section.Fail("lost_seconds", fmt::format("must be at least silent_seconds, which is {}",
+                                             limits->silent_seconds()));
+  }
+  section.Finish();
+}
+
+}  // namespace rondo
