@@ -1,0 +1,28 @@
+// What the command's exit codes mean, and which one an error leads to.
+#ifndef RONDO_SERVER_CLI_EXIT_CODE_H_
+#define RONDO_SERVER_CLI_EXIT_CODE_H_
+
+#include "absl/status/status.h"
+
+namespace rondo::cli {
+
+enum ExitCode : int {
+  kExitDone = 0,
+  kExitFault = 1,     // Stopped by a fault.
+  kExitUsage = 2,     // Wrong flags or job file.
+  kExitRefused = 3,   // Refused for good: other data, other version, a directory in use.
+  kExitAway = 4,      // The coordinator is away.
+  kExitLeft = 5,      // Left before the end after SIGTERM or Ctrl-C.
+  kExitInternal = 70  // A bug in Rondo.
+};
+
+// OK: 0. InvalidArgument, NotFound: 2. FailedPrecondition: 3. Unavailable: 4. Internal: 70.
+// Else: 1.
+int ExitCodeOf(const absl::Status& status);
+
+// Prints "rondo: <message>" on standard error when `status` is not OK; returns its exit code.
+int ReportStatus(const absl::Status& status);
+
+}  // namespace rondo::cli
+
+#endif  // RONDO_SERVER_CLI_EXIT_CODE_H_

@@ -1,0 +1,210 @@
+#include "server/cli/launcher.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "common/status_macros.h"
+#include "server/cli/exit_code.h"
+#include "server/cli/jobs_client.h"
+#include "server/cli/source.h"
+
+namespace rondo::cli {
+namespace {
+
+constexpr absl::Duration kPollInterval = absl::Milliseconds(250);
+// From the coordinator's start until it listens.
+constexpr absl::Duration kListenLimit = absl::Seconds(60);
+// From the coordinator's end until the workers have left by themselves, and then after SIGTERM.
+constexpr absl::Duration kLeaveLimit = absl::Seconds(10);
+constexpr int kLogLines = 5;
+
+// Tells one writing of a file from the next.
+struct FileVersion {
+  ino_t inode = 0;
+  timespec time = {};
+  bool operator==(const FileVersion& other) const {
+    return inode == other.inode && time.tv_sec == other.time.tv_sec &&
+           time.tv_nsec == other.time.tv_nsec;
+  }
+};
+
+FileVersion VersionOf(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) return {};
+  return {info.st_ino, info.st_mtim};
+}
+
+// worker-0, or worker-00 when there are more than ten: rank follows the order of the names.
+std::string WorkerName(int64_t index, int64_t count) {
+  return fmt::format("worker-{:0{}}", index, fmt::formatted_size("{}", count - 1));
+}
+
+std::string Indented(const std::string& lines) {
+  std::string text;
+  bool start = true;
+  for (char c : lines) {
+    if (start) text += "    ";
+    start = c == '\n';
+    text += c;
+  }
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Launcher>> Launcher::Create(LaunchOptions options,
+                                                           LaunchObserver* observer) {
+  ASSIGN_OR_RETURN(std::unique_ptr<LaunchEvents> events, LaunchEvents::Create(options.state_dir));
+  return std::unique_ptr<Launcher>(new Launcher(std::move(options), observer, std::move(events)));
+}
+
+absl::StatusOr<int> Launcher::Run() {
+  ASSIGN_OR_RETURN(const std::string address, WaitForAddress());
+  if (!address.empty()) {
+    RETURN_IF_ERROR(StartWorkers(address));
+    Attend(address);
+  }
+  WaitForWorkers();
+  return ExitCode();
+}
+
+absl::Status Launcher::StartCoordinator() {
+  ASSIGN_OR_RETURN(
+      Process coordinator,
+      Process::Start({"coordinator",
+                      {options_.coordinator_binary, "--job", options_.job_path, "--state",
+                       options_.state_dir, "--files", options_.files_dir, "--listen",
+                       options_.listen, "--address-file", options_.state_dir + "/" + kAddressFile,
+                       "--workers", fmt::format("{}", options_.workers)},
+                      options_.state_dir + "/logs/coordinator.log"}));
+  coordinator_.emplace(std::move(coordinator));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> Launcher::WaitForAddress() {
+  const std::string file = options_.state_dir + "/" + kAddressFile;
+  // An earlier run may have left one.
+  const FileVersion before = VersionOf(file);
+  RETURN_IF_ERROR(StartCoordinator());
+  const absl::Time limit = absl::Now() + kListenLimit;
+  while (CoordinatorRuns()) {
+    if (VersionOf(file) != before) {
+      if (std::string address = ReadAddressFile(file); !address.empty()) return address;
+    }
+    if (absl::Now() >= limit) {
+      return absl::DeadlineExceededError(
+          fmt::format("the coordinator did not listen on {} within {}; its last lines:\n{}",
+                      options_.listen, absl::FormatDuration(kListenLimit),
+                      Indented(LastLines(coordinator_->log_path(), kLogLines))));
+    }
+    HandleEvents(kPollInterval);
+  }
+  return std::string();
+}
+
+absl::Status Launcher::StartWorkers(const std::string& address) {
+  for (int64_t i = 0; i < options_.workers; ++i) {
+    const std::string name = WorkerName(i, options_.workers);
+    ASSIGN_OR_RETURN(Process worker,
+                     Process::Start({name,
+                                     {options_.worker_binary, "--coordinator", address, "--name",
+                                      name, "--files", options_.files_dir},
+                                     fmt::format("{}/logs/{}.log", options_.state_dir, name)}));
+    workers_.push_back(std::move(worker));
+  }
+  return absl::OkStatus();
+}
+
+void Launcher::Attend(const std::string& address) {
+  JobsClient client(address, absl::Seconds(1));
+  while (CoordinatorRuns()) {
+    if (const absl::StatusOr<v1::Status> status = client.GetStatus(); status.ok()) {
+      observer_->OnStatus(*status);
+    }
+    HandleEvents(kPollInterval);
+    StopIfTooFew();
+  }
+}
+
+void Launcher::WaitForWorkers() {
+  for (int signal_number : {0, SIGTERM, SIGKILL}) {
+    for (Process& worker : workers_) {
+      if (signal_number != 0) worker.Signal(signal_number);
+    }
+    const absl::Time limit = absl::Now() + kLeaveLimit;
+    while (WorkersRunning() > 0 && absl::Now() < limit) HandleEvents(limit - absl::Now());
+  }
+}
+
+void Launcher::HandleEvents(absl::Duration limit) {
+  const LaunchEvent event = events_->Wait(limit);
+  if (event.stop_requested) HandleStopRequest();
+  if (event.child_changed) ReapChildren();
+}
+
+void Launcher::HandleStopRequest() {
+  ++stop_requests_;
+  if (stop_requests_ == 1) {
+    observer_->OnMessage("stopping at the next border; once more kills every process");
+    coordinator_->Signal(SIGTERM);
+    return;
+  }
+  coordinator_->Signal(SIGKILL);
+  for (Process& worker : workers_) worker.Signal(SIGKILL);
+}
+
+void Launcher::ReapChildren() {
+  if (coordinator_->Poll()) ReportEnd(*coordinator_);
+  for (Process& worker : workers_) {
+    if (!worker.Poll()) continue;
+    const ProcessEnd& end = *worker.end();
+    if (!end.signalled && end.number == kExitDone) continue;
+    if (!worker_failure_.has_value()) worker_failure_ = end.signalled ? kExitFault : end.number;
+    if (CoordinatorRuns() && stop_requests_ == 0) ReportEnd(worker);
+  }
+}
+
+// Nobody restarts a worker here, so a job that waits for more would wait for ever.
+void Launcher::StopIfTooFew() {
+  const auto usable = std::count_if(workers_.begin(), workers_.end(), [](const Process& worker) {
+    return !worker.end().has_value() ||
+           (!worker.end()->signalled && worker.end()->number == kExitDone);
+  });
+  if (!worker_failure_.has_value() || usable >= options_.workers_min || stop_requests_ > 0 ||
+      stopped_for_workers_ || !CoordinatorRuns()) {
+    return;
+  }
+  stopped_for_workers_ = true;
+  observer_->OnMessage(fmt::format("{} of {} workers are left, the job needs {}: stopping", usable,
+                                   options_.workers, options_.workers_min));
+  coordinator_->Signal(SIGTERM);
+}
+
+void Launcher::ReportEnd(const Process& process) {
+  const ProcessEnd& end = *process.end();
+  if (!end.signalled && end.number == kExitDone) return;
+  // A coordinator that was asked to stop says so itself.
+  if (&process == &*coordinator_ && (stop_requests_ > 0 || stopped_for_workers_)) return;
+  observer_->OnMessage(fmt::format("{} ended: {}; its log {} ends with\n{}", process.name(),
+                                   end.Text(), process.log_path(),
+                                   Indented(LastLines(process.log_path(), kLogLines))));
+}
+
+int64_t Launcher::WorkersRunning() const {
+  return std::count_if(workers_.begin(), workers_.end(),
+                       [](const Process& worker) { return !worker.end().has_value(); });
+}
+
+int Launcher::ExitCode() const {
+  if (stop_requests_ > 1) return kExitLeft;
+  if (stopped_for_workers_) return *worker_failure_;
+  const ProcessEnd& end = *coordinator_->end();
+  return end.signalled ? kExitFault : end.number;
+}
+
+}  // namespace rondo::cli

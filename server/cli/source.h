@@ -1,0 +1,44 @@
+// Which run a verb talks about: a live coordinator, or a state directory with a live or ended run.
+#ifndef RONDO_SERVER_CLI_SOURCE_H_
+#define RONDO_SERVER_CLI_SOURCE_H_
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "proto/rondo/v1/jobs.pb.h"
+
+namespace rondo::cli {
+
+// Within a state directory: HOST:PORT of the coordinator that `rondo run` started there.
+inline constexpr char kAddressFile[] = "coordinator.address";
+
+struct Source {
+  std::string coordinator;  // HOST:PORT; empty: not given.
+  std::string state_dir;    // Empty: not given.
+};
+
+// The flags --coordinator and --state, one of which the user must give.
+void AddSourceFlags(CLI::App& verb, Source& source);
+
+// HOST:PORT of the live coordinator: what the user named, or what the state directory's address
+// file says; empty when there is none. Nobody has tried yet whether it answers.
+std::string LiveAddress(const Source& source);
+
+// What `file` holds, without the newline at its end; empty when it cannot be read.
+std::string ReadAddressFile(const std::string& file);
+
+// From the live coordinator; with a state directory whose coordinator does not answer, from its
+// journal. Errors: InvalidArgument when the directory holds no run, Unavailable when nobody
+// answers.
+absl::StatusOr<v1::Status> LoadStatus(const Source& source);
+
+// The committed rounds from `first_round` on (0: all), in ascending order. Errors: as LoadStatus.
+absl::StatusOr<std::vector<v1::Round>> LoadRounds(const Source& source, uint64_t first_round);
+
+}  // namespace rondo::cli
+
+#endif  // RONDO_SERVER_CLI_SOURCE_H_

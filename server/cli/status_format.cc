@@ -1,0 +1,199 @@
+#include "server/cli/status_format.h"
+
+#include <fmt/format.h>
+
+#include "server/cli/units.h"
+
+namespace rondo::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json EvaluationJson(const v1::Evaluation& evaluation) {
+  return {{"round", evaluation.round()},
+          {"step", evaluation.step()},
+          {"loss", evaluation.loss()},
+          {"accuracy", evaluation.accuracy()},
+          {"count", evaluation.count()}};
+}
+
+std::string Row(std::string_view name, std::string_view text) {
+  return fmt::format("  {:<12} {}\n", name, text);
+}
+
+std::string SyncsText(const v1::Status& status) {
+  return fmt::format("{} ({:.2f} % of parallel)", status.syncs(), status.percent_of_parallel());
+}
+
+std::string SentText(const v1::Status& status) {
+  if (status.bytes_sent_if_parallel() == 0) return BytesText(status.bytes_sent());
+  return fmt::format("{} (parallel: {})", BytesText(status.bytes_sent()),
+                     BytesText(status.bytes_sent_if_parallel()));
+}
+
+std::string KindsText(const v1::Status& status) {
+  return fmt::format("steps {}, reduce {}, control {}, evaluation {}",
+                     SecondsText(status.step_seconds()), SecondsText(status.reduce_seconds()),
+                     SecondsText(status.control_seconds()), SecondsText(status.evaluate_seconds()));
+}
+
+std::string TestText(const v1::Status& status) {
+  const v1::Evaluation& evaluation = status.last_evaluation();
+  return fmt::format("accuracy {:.4f}, loss {:.4f} (after step {}, {} samples)",
+                     evaluation.accuracy(), evaluation.loss(), evaluation.step(),
+                     evaluation.count());
+}
+
+}  // namespace
+
+std::string StateName(v1::JobState state) {
+  switch (state) {
+    case v1::JOB_STATE_WAITING:
+      return "waiting";
+    case v1::JOB_STATE_RUNNING:
+      return "running";
+    case v1::JOB_STATE_ENDING:
+      return "ending";
+    case v1::JOB_STATE_DONE:
+      return "done";
+    case v1::JOB_STATE_STOPPED:
+      return "stopped";
+    case v1::JOB_STATE_FAILED:
+      return "failed";
+    case v1::JOB_STATE_BLOCKED:
+      return "blocked";
+    case v1::JOB_STATE_PAUSED:
+      return "paused";
+    default:
+      return fmt::format("unknown ({})", static_cast<int>(state));  // A newer coordinator's.
+  }
+}
+
+ordered_json StatusJson(const v1::Status& status) {
+  ordered_json json = {{"job_id", status.job_id()},
+                       {"name", status.name()},
+                       {"state", StateName(status.state())},
+                       {"reason", status.reason()},
+                       {"term", status.term()},
+                       {"group", status.group()},
+                       {"round", status.round()},
+                       {"committed_round", status.committed_round()},
+                       {"step", status.step()},
+                       {"live_step", status.live_step()},
+                       {"steps", status.steps()},
+                       {"syncs", status.syncs()},
+                       {"percent_of_parallel", status.percent_of_parallel()},
+                       {"checksum", status.checksum()},
+                       {"last_loss", status.last_loss()},
+                       {"learning_rate", status.learning_rate()},
+                       {"next_length", status.next_length()},
+                       {"started_at", status.started_at()},
+                       {"seconds", status.seconds()},
+                       {"samples_per_second", status.samples_per_second()},
+                       {"bytes_sent", status.bytes_sent()},
+                       {"bytes_sent_if_parallel", status.bytes_sent_if_parallel()},
+                       {"step_seconds", status.step_seconds()},
+                       {"reduce_seconds", status.reduce_seconds()},
+                       {"control_seconds", status.control_seconds()},
+                       {"evaluate_seconds", status.evaluate_seconds()},
+                       {"last_evaluation", nullptr},
+                       {"members", status.members()},
+                       {"events", ordered_json::array()},
+                       {"parameters", status.parameters()},
+                       {"samples_dropped", status.samples_dropped()},
+                       {"checkpoint", status.checkpoint()}};
+  if (status.has_last_evaluation()) {
+    json["last_evaluation"] = EvaluationJson(status.last_evaluation());
+  }
+  for (const v1::Notice& event : status.events()) {
+    json["events"].push_back({{"number", event.number()},
+                              {"at", event.at()},
+                              {"kind", event.kind()},
+                              {"text", event.text()}});
+  }
+  return json;
+}
+
+std::string StatusText(const v1::Status& status) {
+  std::string text = fmt::format("{}: {}{}{}\n", status.job_id(), StateName(status.state()),
+                                 status.reason().empty() ? "" : ": ", status.reason());
+  text += Row("step", fmt::format("{} of {}", status.step(), status.steps()));
+  text +=
+      Row("rounds", fmt::format("{} committed, checksum {}, next H {}", status.committed_round(),
+                                status.checksum(), status.next_length()));
+  text += Row("syncs", SyncsText(status));
+  text +=
+      Row("loss", fmt::format("{:.6g}, rate {:.6g}", status.last_loss(), status.learning_rate()));
+  if (status.has_last_evaluation()) text += Row("test", TestText(status));
+  text += Row("members", fmt::format("{} in group {}, {:.4g} samples/s", status.members(),
+                                     status.group(), status.samples_per_second()));
+  text += Row("sent", SentText(status));
+  text += Row("seconds", fmt::format("{}: {}", SecondsText(status.seconds()), KindsText(status)));
+  if (!status.checkpoint().empty()) text += Row("checkpoint", status.checkpoint());
+  for (const v1::Notice& event : status.events()) {
+    text += Row(event.number() == status.events(0).number() ? "events" : "",
+                fmt::format("{}: {}", event.kind(), event.text()));
+  }
+  return text;
+}
+
+std::string ProgressLineText(const v1::Status& status) {
+  if (status.group() == 0) {
+    return status.reason().empty()
+               ? StateName(status.state())
+               : fmt::format("{}: {}", StateName(status.state()), status.reason());
+  }
+  const uint64_t round = status.round() != 0 ? status.round() : status.committed_round();
+  std::string line = fmt::format("step {}/{}  round {}  H {}", status.live_step(), status.steps(),
+                                 round, status.next_length());
+  if (status.committed_round() != 0) {
+    line += fmt::format("  loss {:.4f}  rate {:.3g}  {:.4g} samples/s  {:.1f} % of parallel",
+                        status.last_loss(), status.learning_rate(), status.samples_per_second(),
+                        status.percent_of_parallel());
+  }
+  return line;
+}
+
+std::string SummaryText(const RunSummary& summary) {
+  const v1::Status& status = summary.status;
+  std::string text = fmt::format("{}: {}{}{}\n", status.job_id(), StateName(status.state()),
+                                 status.reason().empty() ? "" : ": ", status.reason());
+  if (status.has_last_evaluation()) text += Row("test", TestText(status));
+  text += Row("steps", fmt::format("{} of {}", status.step(), status.steps()));
+  text += Row("rounds", fmt::format("{}, checksum {}", summary.rounds, status.checksum()));
+  text += Row("syncs", SyncsText(status));
+  text += Row("sent", SentText(status));
+  text += Row("seconds", fmt::format("{}: {}", SecondsText(summary.seconds), KindsText(status)));
+  if (!summary.model_path.empty()) text += Row("model", summary.model_path);
+  text += Row("state", summary.state_dir);
+  return text;
+}
+
+ordered_json SummaryJson(const RunSummary& summary) {
+  const v1::Status& status = summary.status;
+  ordered_json json = {{"steps", status.step()},
+                       {"rounds", summary.rounds},
+                       {"syncs", status.syncs()},
+                       {"checksum", status.checksum()},
+                       {"test_accuracy", nullptr},
+                       {"test_loss", nullptr},
+                       {"seconds", summary.seconds},
+                       {"state", StateName(status.state())},
+                       {"percent_of_parallel", status.percent_of_parallel()},
+                       {"bytes_sent", status.bytes_sent()},
+                       {"bytes_sent_if_parallel", status.bytes_sent_if_parallel()},
+                       {"step_seconds", status.step_seconds()},
+                       {"reduce_seconds", status.reduce_seconds()},
+                       {"control_seconds", status.control_seconds()},
+                       {"evaluate_seconds", status.evaluate_seconds()},
+                       {"model", nullptr},
+                       {"state_dir", summary.state_dir}};
+  if (status.has_last_evaluation()) {
+    json["test_accuracy"] = status.last_evaluation().accuracy();
+    json["test_loss"] = status.last_evaluation().loss();
+  }
+  if (!summary.model_path.empty()) json["model"] = summary.model_path;
+  return json;
+}
+
+}  // namespace rondo::cli

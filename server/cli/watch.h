@@ -1,0 +1,14 @@
+// `rondo watch`: rounds as they are committed.
+#ifndef RONDO_SERVER_CLI_WATCH_H_
+#define RONDO_SERVER_CLI_WATCH_H_
+
+#include <CLI/CLI.hpp>
+
+namespace rondo::cli {
+
+// Adds the verb to `app`; when the user names it, *exit_code becomes what it ends with.
+void AddWatchVerb(CLI::App& app, int* exit_code);
+
+}  // namespace rondo::cli
+
+#endif  // RONDO_SERVER_CLI_WATCH_H_
