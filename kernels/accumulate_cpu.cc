@@ -5,6 +5,7 @@
 #include "kernels/accumulate.h"
 #include "kernels/check_spans.h"
 #include "kernels/cpu_path.h"
+#include "kernels/cpu_stream.h"
 #include "kernels/cuda_twins.h"
 
 namespace rondo {
@@ -20,8 +21,9 @@ struct BinaryLoop {
     const float* left = tensors.left.data;
     const float* right = tensors.right.data;
     float* result = tensors.result.data;
-    const int64_t size = tensors.result.size;
-    for (int64_t i = 0; i < size; ++i) result[i] = f(left[i], right[i]);
+    ForEachElement(
+        tensors.result.size, [&](int64_t i) RONDO_CPU_LAMBDA { result[i] = f(left[i], right[i]); },
+        left, right, result);
   }
 };
 
@@ -34,8 +36,8 @@ struct ScaledLoop {
     const ScaledFormula f = formula;
     const float* from = src.data;
     float* to = dst.data;
-    const int64_t size = dst.size;
-    for (int64_t i = 0; i < size; ++i) to[i] = f(from[i]);
+    ForEachElement(
+        dst.size, [&](int64_t i) RONDO_CPU_LAMBDA { to[i] = f(from[i]); }, from, to);
   }
 };
 

@@ -5,6 +5,7 @@
 #include "kernels/adamw.h"
 #include "kernels/check_spans.h"
 #include "kernels/cpu_path.h"
+#include "kernels/cpu_stream.h"
 #include "kernels/cuda_twins.h"
 
 namespace rondo {
@@ -17,8 +18,9 @@ struct AdamwLoop {
   RONDO_CPU_LOOP void operator()() const {
     const AdamwParams p = params;  // Copies: a store through a span can't alias them.
     const AdamwTensors t = tensors;
-    const int64_t size = t.weight.size;
-    for (int64_t i = 0; i < size; ++i) AdamwAt(p, t, i);
+    ForEachElement(
+        t.weight.size, [&](int64_t i) RONDO_CPU_LAMBDA { AdamwAt(p, t, i); }, t.weight.data,
+        t.grad.data, t.first_moment.data, t.second_moment.data);
   }
 };
 

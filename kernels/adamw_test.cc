@@ -87,7 +87,7 @@ TEST_P(AdamwTest, GivesTheBitsOfTheBaselinePath) {
                        MakeAdamwParams({.learning_rate = 0.01, .weight_decay = 0.1, .step = 7}));
   std::vector<float> results[2];
   for (std::vector<float>& result : results) {
-    const ScopedCpuPathForTest scope(&result == &results[0] ? CpuPath::kBaseline : path());
+    const ScopedCpuPath scope(&result == &results[0] ? CpuPath::kBaseline : path());
     TestBuffer weight(device(), NormalFloats(size(), 1));
     TestBuffer grad(device(), NormalFloats(size(), 2));
     TestBuffer first(device(), NormalFloats(size(), 3));

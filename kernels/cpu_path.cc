@@ -1,5 +1,6 @@
 #include "kernels/cpu_path.h"
 
+#include <algorithm>
 #include <atomic>
 
 namespace rondo {
@@ -12,12 +13,23 @@ std::atomic<CpuPath>& Active() {
 
 }  // namespace
 
-CpuPath BestCpuPath() { return ProcessorHasAvx2() ? CpuPath::kAvx2 : CpuPath::kBaseline; }
+std::string_view NameOf(CpuPath path) {
+  switch (path) {
+    case CpuPath::kAvx512:
+      return "avx512";
+    case CpuPath::kAvx2:
+      return "avx2";
+    case CpuPath::kBaseline:
+      break;
+  }
+  return "baseline";
+}
 
 CpuPath ActiveCpuPath() { return Active().load(std::memory_order_relaxed); }
 
-ScopedCpuPathForTest::ScopedCpuPathForTest(CpuPath path) : before_(Active().exchange(path)) {}
+ScopedCpuPath::ScopedCpuPath(CpuPath path)
+    : before_(Active().exchange(std::min(path, BestCpuPath()))) {}
 
-ScopedCpuPathForTest::~ScopedCpuPathForTest() { Active().store(before_); }
+ScopedCpuPath::~ScopedCpuPath() { Active().store(before_); }
 
 }  // namespace rondo

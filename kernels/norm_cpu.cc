@@ -6,6 +6,7 @@
 #include "common/status_macros.h"
 #include "kernels/check_spans.h"
 #include "kernels/cpu_path.h"
+#include "kernels/cpu_stream.h"
 #include "kernels/cuda_twins.h"
 #include "kernels/norm.h"
 
@@ -21,6 +22,7 @@ struct SquaresLoop {
     const int64_t whole = size - size % kNormLanes;
     double lanes[kNormLanes] = {};
     for (int64_t i = 0; i < whole; i += kNormLanes) {
+      if (i % kBlock == 0) PrefetchAhead(values + i, size - i);
       for (int lane = 0; lane < kNormLanes; ++lane) lanes[lane] += SquareOf(values[i + lane]);
     }
     for (int64_t i = whole; i < size; ++i) lanes[i - whole] += SquareOf(values[i]);
@@ -36,9 +38,11 @@ struct LargestMagnitudeLoop {
 
   RONDO_CPU_LOOP int32_t operator()() const {
     const float* values = x.data;
-    const int64_t size = x.size;
     int32_t largest = 0;
-    for (int64_t i = 0; i < size; ++i) largest = std::max(largest, MagnitudeBits(values[i]));
+    const auto take = [&](int64_t i) RONDO_CPU_LAMBDA {
+      largest = std::max(largest, MagnitudeBits(values[i]));
+    };
+    ForEachElement(x.size, take, values);
     return largest;
   }
 };

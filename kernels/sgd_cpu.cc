@@ -4,6 +4,7 @@
 #include "common/status_macros.h"
 #include "kernels/check_spans.h"
 #include "kernels/cpu_path.h"
+#include "kernels/cpu_stream.h"
 #include "kernels/cuda_twins.h"
 #include "kernels/sgd.h"
 
@@ -18,8 +19,12 @@ struct SgdLoop {
   RONDO_CPU_LOOP void operator()() const {
     const SgdParams p = params;  // Copies: a store through a span can't alias them.
     const SgdTensors t = tensors;
-    const int64_t size = t.weight.size;
-    for (int64_t i = 0; i < size; ++i) SgdAt<kMomentum, kNesterov>(p, t, i);
+    const auto at = [&](int64_t i) RONDO_CPU_LAMBDA { SgdAt<kMomentum, kNesterov>(p, t, i); };
+    if constexpr (kMomentum) {
+      ForEachElement(t.weight.size, at, t.weight.data, t.grad.data, t.velocity.data);
+    } else {
+      ForEachElement(t.weight.size, at, t.weight.data, t.grad.data);
+    }
   }
 };
 

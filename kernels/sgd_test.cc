@@ -86,7 +86,7 @@ TEST_P(SgdTest, GivesTheBitsOfTheBaselinePath) {
       .learning_rate = 0.1f, .momentum = 0.9f, .weight_decay = 1e-4f, .nesterov = true};
   std::vector<float> results[2];
   for (std::vector<float>& result : results) {
-    const ScopedCpuPathForTest scope(&result == &results[0] ? CpuPath::kBaseline : path());
+    const ScopedCpuPath scope(&result == &results[0] ? CpuPath::kBaseline : path());
     TestBuffer weight(device(), NormalFloats(size(), 1));
     TestBuffer grad(device(), NormalFloats(size(), 2));
     TestBuffer velocity(device(), NormalFloats(size(), 3));

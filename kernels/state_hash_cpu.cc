@@ -4,6 +4,7 @@
 #include "common/status_macros.h"
 #include "kernels/check_spans.h"
 #include "kernels/cpu_path.h"
+#include "kernels/cpu_stream.h"
 #include "kernels/cuda_twins.h"
 #include "kernels/state_hash.h"
 #include "kernels/state_hash_formula.h"
@@ -17,9 +18,12 @@ struct HashLoop {
 
   RONDO_CPU_LOOP uint64_t operator()() const {
     const float* values = x.data;
-    const uint64_t size = static_cast<uint64_t>(x.size);
+    const uint64_t first = first_index;
     uint64_t sum = 0;
-    for (uint64_t i = 0; i < size; ++i) sum += StateHashAt(first_index + i, values[i]);
+    const auto add = [&](int64_t i) RONDO_CPU_LAMBDA {
+      sum += StateHashAt(first + static_cast<uint64_t>(i), values[i]);
+    };
+    ForEachElement(x.size, add, values);
     return sum;
   }
 };

@@ -59,21 +59,19 @@ inline std::vector<float> NormalFloats(int64_t size, uint32_t seed, float scale 
 class KernelTest : public testing::TestWithParam<std::tuple<DeviceKind, CpuPath, int64_t>> {
  protected:
   void SetUp() override {
-    if (path() == CpuPath::kAvx2 && BestCpuPath() != CpuPath::kAvx2) {
-      GTEST_SKIP() << "this processor has no AVX2";
-    }
+    if (path() > BestCpuPath()) GTEST_SKIP() << "this processor has no " << NameOf(path());
   }
   Device device() const { return {.kind = std::get<0>(GetParam())}; }
   CpuPath path() const { return std::get<1>(GetParam()); }
   int64_t size() const { return std::get<2>(GetParam()); }
 
  private:
-  ScopedCpuPathForTest scoped_path_{std::min(std::get<1>(GetParam()), BestCpuPath())};
+  ScopedCpuPath scoped_path_{std::get<1>(GetParam())};
 };
 
 inline auto AllKernelCases() {
   return testing::Combine(testing::Values(DeviceKind::kCpu),
-                          testing::Values(CpuPath::kBaseline, CpuPath::kAvx2),
+                          testing::Values(CpuPath::kBaseline, CpuPath::kAvx2, CpuPath::kAvx512),
                           testing::ValuesIn(kSizes));
 }
 
