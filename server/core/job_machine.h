@@ -10,6 +10,7 @@
 #ifndef RONDO_SERVER_CORE_JOB_MACHINE_H_
 #define RONDO_SERVER_CORE_JOB_MACHINE_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -38,6 +39,9 @@ struct MachineLimits {
   absl::Duration report =
       absl::Seconds(1);  // For the others' reports once a contributor dropped out.
   absl::Duration save = absl::Seconds(600);
+  absl::Duration evaluate = absl::Hours(1);
+  // A training loop that has not moved for the larger of this and 20 steps drops out.
+  absl::Duration stall = absl::Seconds(60);
   absl::Duration give_up = absl::ZeroDuration();  // Below workers.min; zero: wait for ever.
   uint32_t attempts_max = 5;                      // Of one round within a term.
 };
@@ -47,8 +51,9 @@ struct MachineLimits {
 struct MachineConfig {
   std::string job_id;
   Term term;
-  ScheduleConfig
-      schedule;  // Its total_steps is set once the reference is known, if the job counts epochs.
+  // Its `steps` is T. With `epochs` it may be 0 here: it follows from the first prepared worker's
+  // number of samples, and what is given here must agree with it.
+  ScheduleConfig schedule;
   PolicyConfig policy;
   uint64_t epochs = 0;        // 0: the job gives steps.
   uint64_t batch_global = 0;  // One of the two is 0.
@@ -64,7 +69,9 @@ struct MachineConfig {
   uint64_t evaluate_every_steps = 0;
   bool has_test_set = false;
   uint64_t checkpoint_every_steps = 0;  // 0: only at the end.
-  uint64_t seed = 0;
+  // 128 bits from the system's random source, made at each start: the tokens of the workers' data
+  // plane follow from them.
+  std::array<uint64_t, 2> token_seed = {};
   MachineLimits limits;
 };
 

@@ -97,6 +97,13 @@ struct EvaluationRecord {
   double seconds = 0;
 };
 
+// The open round is given up: nobody can carry it. Its samples return, its number is not used
+// again.
+struct VoidRecord {
+  RoundId round;
+  std::string reason;
+};
+
 // A complete checkpoint: its manifest is on disk.
 struct CheckpointRecord {
   RoundId round;
@@ -123,8 +130,9 @@ struct EndRecord {
   absl::Time at;
 };
 
-using Record = std::variant<TermRecord, ReferenceRecord, GroupRecord, OrderRecord, CommitRecord,
-                            EvaluationRecord, CheckpointRecord, NoticeRecord, EndRecord>;
+using Record =
+    std::variant<TermRecord, ReferenceRecord, GroupRecord, OrderRecord, CommitRecord, VoidRecord,
+                 EvaluationRecord, CheckpointRecord, NoticeRecord, EndRecord>;
 
 }  // namespace rondo::server
 

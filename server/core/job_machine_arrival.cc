@@ -1,0 +1,356 @@
+// Streams, arrival, departure.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "server/core/facts.h"
+#include "server/core/job_machine_impl.h"
+
+namespace rondo::server {
+
+void JobMachine::Impl::On(const StreamOpened& event) {
+  pending_[event.stream] = now_ + config_.limits.silent;
+}
+
+void JobMachine::Impl::On(const StreamClosed& event) {
+  pending_.erase(event.stream);
+  Worker* worker = roster_.FindByStream(event.stream);
+  if (worker == nullptr) return;
+  worker->stream = {};
+  worker->broke = now_;
+  worker->fell_silent = false;
+}
+
+void JobMachine::Impl::On(const Malformed& event) {
+  if (Worker* worker = roster_.FindByStream(event.stream)) {
+    return RefuseWorker(*worker, RefuseReason::kProtocol, event.text);
+  }
+  if (!pending_.contains(event.stream)) return;
+  Note("refused", event.text);
+  SayOn(event.stream, Refuse{RefuseReason::kProtocol, event.text});
+  Close(event.stream, event.text);
+}
+
+void JobMachine::Impl::OnHello(StreamId stream, const std::string& job_id, const Hello& hello) {
+  const HelloDecision decision =
+      DecideHello({config_.job_id, config_.device, config_.workers_max, torch_version_,
+                   nccl_version_, phase_ == Phase::kOver},
+                  roster_, job_id, hello);
+  Worker* known = roster_.Find(hello.name);
+  switch (decision.verdict) {
+    case HelloVerdict::kStale:
+      return Close(stream, decision.text);
+    case HelloVerdict::kWait:
+      SayOn(stream, Wait{decision.wait, decision.text, 1});
+      return Close(stream, decision.text);
+    case HelloVerdict::kRefuse:
+      Note("refused", fmt::format("worker {}: {}", hello.name, decision.text));
+      SayOn(stream, Refuse{decision.refuse, decision.text});
+      return Close(stream, decision.text);
+    case HelloVerdict::kLeft:
+      SayOn(stream, Goodbye{GoodbyeReason::kLeft, known->text, 5});
+      return Close(stream, known->text);
+    case HelloVerdict::kReplaces:
+      if (!known->gone()) Lose(*known, "a new process came under its name");
+      known = nullptr;
+      break;
+    case HelloVerdict::kWelcome:
+      break;
+  }
+  Worker& worker = known != nullptr ? *known : roster_.Enter(hello, now_);
+  WelcomeWorker(worker, stream, hello);
+}
+
+void JobMachine::Impl::WelcomeWorker(Worker& worker, StreamId stream, const Hello& hello) {
+  pending_.erase(stream);
+  if (worker.stream) Close(worker.stream, "the worker has dialled again");
+  if (torch_version_.empty()) {
+    torch_version_ = hello.torch_version;
+    nccl_version_ = hello.nccl_version;
+  }
+  if (worker.standing == Standing::kLost) {
+    worker.standing = worker.candidate_since == absl::InfiniteFuture() ? Standing::kPreparing
+                                                                       : Standing::kPrepared;
+    Note("worker_returned", fmt::format("{} is back", worker.name));
+  }
+  worker.stream = stream;
+  worker.dial = hello.dial;
+  worker.heard = now_;
+  worker.fell_silent = false;
+  Welcome welcome;
+  const Returning returning = hello.returning.value_or(Returning{});
+  welcome.fates = AdoptState(worker, returning);
+  welcome.order_fate = AdoptOrder(worker, returning);
+  if (assembly_) {
+    welcome.assembly = assembly_->group.id;
+  } else if (group_) {
+    welcome.assembly = group_->id;
+  }
+  if (round_ && round_->attempt) welcome.attempt = round_->attempt->number;
+  welcome.reference = reference_;
+  Say(worker, std::move(welcome));
+  SendUnanswered(worker);
+}
+
+// What the worker holds, from what it says and what the journal knows (rules 2, 7, 8).
+std::vector<StagedFate> JobMachine::Impl::AdoptState(Worker& worker, const Returning& returning) {
+  const auto committed = commits_.find(returning.round);
+  if (returning.round) {
+    const bool known =
+        committed != commits_.end() && committed->second.state_hash == returning.state_hash;
+    worker.holds = known ? std::optional(returning.round) : std::nullopt;
+  } else if (worker.holds && *worker.holds) {
+    worker.holds.reset();  // It had a state and says that it has none.
+  }
+  std::vector<StagedFate> fates;
+  for (const StagedResult& staged : returning.staged) {
+    StagedFate fate{staged.round, staged.group, staged.attempt, Fate::kAborted};
+    const auto it = commits_.find(staged.round);
+    if (it != commits_.end() && it->second.group == staged.group &&
+        it->second.attempt == staged.attempt && it->second.state_hash == staged.state_hash) {
+      fate.fate = Fate::kCommitted;
+      worker.holds = staged.round;
+      worker.debt = staged.finite ? Debt::kNone : Debt::kMoments;
+    } else if (round_ && round_->attempt && round_->id == staged.round &&
+               round_->attempt->group == staged.group &&
+               round_->attempt->number == staged.attempt) {
+      fate.fate = Fate::kOpen;
+    }
+    fates.push_back(fate);
+  }
+  return fates;
+}
+
+OrderFate JobMachine::Impl::AdoptOrder(Worker& worker, const Returning& returning) {
+  RoundMember* member = round_ ? round_->Find(worker.name, worker.incarnation) : nullptr;
+  const bool current = Holds(worker);
+  if (returning.order && member != nullptr && returning.order->round == round_->id && current) {
+    member->carries = true;
+    return OrderFate::kRenewed;
+  }
+  if (member != nullptr) {
+    member->carries = false;
+    if (round_->mode == RoundMode::kLocal) member->ready.reset();
+  }
+  if (current) {
+    if (worker.debt != Debt::kMoments) worker.debt = Debt::kNone;
+  } else if (!worker.holds) {
+    worker.debt = Debt::kAll;
+  } else if (!returning.order) {
+    worker.debt = Debt::kValues;  // It only missed commits.
+  } else {
+    // Its steps went into the commit, and it reported no other result: its moments are good.
+    const auto& in = committed_.contributors;
+    const bool contributed = std::any_of(in.begin(), in.end(), [&](const Member& m) {
+      return m.name == worker.name && m.incarnation == worker.incarnation;
+    });
+    const bool odd =
+        std::any_of(returning.staged.begin(), returning.staged.end(),
+                    [&](const StagedResult& s) { return s.round == committed_.round; });
+    const bool its_round = returning.order->round == committed_.round;
+    worker.debt = contributed && its_round && !odd ? Debt::kValues : Debt::kAll;
+  }
+  return returning.order ? OrderFate::kWithdrawn : OrderFate::kNone;
+}
+
+// Rule 3: what the worker has not answered is sent again on its new stream.
+void JobMachine::Impl::SendUnanswered(Worker& worker) {
+  if (assembly_) {
+    const auto rank = assembly_->group.RankOf(worker.name, worker.incarnation);
+    if (!rank || assembly_->formed[*rank]) return;
+    Say(worker, assembly_->message);
+    if (assembly_->meshed) Say(worker, MeshOf(*assembly_, config_.token_seed));
+    return;
+  }
+  if (round_) {
+    RoundMember* member = round_->Find(worker.name, worker.incarnation);
+    if (member == nullptr) return;
+    const auto index = static_cast<size_t>(member - round_->members.data());
+    const bool live = group_ && group_->id == round_->group;
+    if (phase_ == Phase::kTraining && live && !member->carries && Holds(worker)) {
+      Say(worker, OrderFor(*round_, index));
+      member->carries = true;
+    }
+    if (phase_ != Phase::kReducing) return;
+    for (const Contribution& c : round_->attempt->contributions) {
+      if (c.member == index && !c.reduced && !c.failed) Say(worker, ReduceOf(*round_));
+    }
+    return;
+  }
+  if (!group_) return;
+  const auto rank = group_->RankOf(worker.name, worker.incarnation);
+  if (!rank) return;
+  if (phase_ == Phase::kEvaluating && !evaluation_->shares[*rank]) {
+    Say(worker, EvaluateNow{group_->id, committed_.round});
+  }
+  if (phase_ == Phase::kSaving && !save_->parts[*rank]) Say(worker, save_->asked[*rank]);
+}
+
+void JobMachine::Impl::On(Worker& worker, const Prepared& message) {
+  if (worker.gone() || worker.prepared()) return;
+  if (message.problem) {
+    const bool files = message.problem->fault == PrepareFault::kFiles;
+    return RefuseWorker(worker, files ? RefuseReason::kFiles : RefuseReason::kModel,
+                        message.problem->text);
+  }
+  if (!AcceptReference(worker, message.facts)) return;
+  worker.standing = Standing::kPrepared;
+  worker.candidate_since = now_;
+  Note("worker_joined",
+       fmt::format("{} ({}, process {}) is ready", worker.name, worker.host, worker.pid));
+}
+
+bool JobMachine::Impl::AcceptReference(Worker& worker, const Facts& facts) {
+  if (reference_) {
+    const auto problem = CompareFacts(*reference_, facts);
+    if (problem) RefuseWorker(worker, problem->reason, problem->text);
+    return !problem;
+  }
+  const std::string wrong = ResolveSteps(facts);
+  if (!wrong.empty()) {
+    RefuseWorker(worker, RefuseReason::kFiles, wrong);
+    return false;
+  }
+  reference_ = facts;
+  Journal(ReferenceRecord{facts, static_cast<uint64_t>(config_.schedule.steps)});
+  return true;
+}
+
+std::string JobMachine::Impl::ResolveSteps(const Facts& facts) {
+  const uint64_t largest = GlobalBatch(config_.workers_max);
+  if (facts.train_samples == 0 || largest > facts.train_samples) {
+    return fmt::format(
+        "a step takes up to {} samples, the training set has {}: choose a smaller batch", largest,
+        facts.train_samples);
+  }
+  if (config_.has_test_set && facts.test_samples == 0) return "the test set is empty";
+  if (config_.epochs == 0) return "";
+  const auto steps = static_cast<int64_t>(config_.epochs * (facts.train_samples / largest));
+  if (config_.schedule.steps != 0 && config_.schedule.steps != steps) {
+    return fmt::format(
+        "{} training samples make {} steps, the job was frozen with {}: the training set is "
+        "another",
+        facts.train_samples, steps, config_.schedule.steps);
+  }
+  config_.schedule.steps = steps;
+  return "";
+}
+
+void JobMachine::Impl::On(Worker& worker, const Progress& message) {
+  worker.progress = message;
+  const absl::Duration limit =
+      std::max(config_.limits.stall, absl::Seconds(20 * committed_.step_seconds));
+  const bool stalled = message.stalled_seconds > absl::ToDoubleSeconds(limit) &&
+                       (message.activity == Activity::kTraining);
+  if (stalled && !worker.stalled) {
+    Note("worker_stalled", fmt::format("{} sends heartbeats but has not moved for {:.0f} s",
+                                       worker.name, message.stalled_seconds));
+    DropStream(worker, "the training loop stands still");
+  }
+  worker.stalled = stalled;
+}
+
+void JobMachine::Impl::On(Worker& worker, const Leave& message) {
+  if (worker.gone()) return;
+  if (!worker.leaving) {
+    worker.leaving = message;
+    worker.leave_by = now_ + absl::Seconds(message.grace_seconds);
+    Note("worker_leaves", fmt::format("{} wants to leave within {:.0f} s: {}", worker.name,
+                                      message.grace_seconds, message.text));
+  }
+  if (IsLastHolder(worker)) return;
+  const bool ordered =
+      round_ && round_->Find(worker.name, worker.incarnation) != nullptr && Holds(worker);
+  if (ordered && (phase_ == Phase::kReducing || CanFinishOrder(worker, message))) return;
+  if (!ordered && IsMember(worker) && phase_ != Phase::kTraining) return;  // At the border.
+  LetGo(worker, GoodbyeReason::kLeft, "left on its own request", 5);
+}
+
+// Rule 16. Judged by the worker's pace in this order.
+bool JobMachine::Impl::CanFinishOrder(const Worker& worker, const Leave& leave) const {
+  if (round_->mode == RoundMode::kParallel) return true;  // The others cannot go on without it.
+  const RoundMember* member = round_->Find(worker.name, worker.incarnation);
+  if (member->ready) return true;
+  const uint64_t done = std::min(leave.steps_done, round_->length);
+  const absl::Duration per_step =
+      (now_ - round_->ordered_at) / static_cast<double>(std::max<uint64_t>(1, done));
+  const absl::Duration rest = per_step * static_cast<double>(round_->length - done) +
+                              absl::Seconds(committed_.reduce_seconds) + config_.limits.report;
+  return rest <= absl::Seconds(leave.grace_seconds);
+}
+
+// The state would go with it.
+bool JobMachine::Impl::IsLastHolder(const Worker& worker) const {
+  if (!Holds(worker)) return false;
+  for (const auto& [name, other] : roster_.workers()) {
+    if (name != worker.name && other.present() && Holds(other) && !other.leaving) return false;
+  }
+  return true;
+}
+
+void JobMachine::Impl::RefuseWorker(Worker& worker, RefuseReason reason, std::string text) {
+  Note("refused", fmt::format("worker {}: {}", worker.name, text));
+  Say(worker, Refuse{reason, text});
+  if (worker.stream) Close(worker.stream, text);
+  worker.stream = {};
+  worker.standing = Standing::kRefused;
+  worker.refused = reason;
+  worker.text = std::move(text);
+}
+
+void JobMachine::Impl::LetGo(Worker& worker, GoodbyeReason reason, std::string text,
+                             uint32_t exit_code) {
+  Note("worker_left", fmt::format("{}: {}", worker.name, text));
+  Say(worker, Goodbye{reason, text, exit_code});
+  if (worker.stream) Close(worker.stream, text);
+  worker.stream = {};
+  worker.standing = Standing::kLeft;
+  worker.text = std::move(text);
+}
+
+void JobMachine::Impl::DropStream(Worker& worker, const std::string& why) {
+  Close(worker.stream, why);
+  worker.stream = {};
+  worker.broke = now_;
+  worker.fell_silent = true;
+}
+
+void JobMachine::Impl::Lose(Worker& worker, const std::string& why) {
+  if (worker.stream) Close(worker.stream, why);
+  worker.stream = {};
+  worker.standing = Standing::kLost;
+  worker.text = why;
+  Note("worker_lost", fmt::format("{}: {}", worker.name, why));
+}
+
+// Limits of streams: Hello must come, heartbeats must come, an absent worker must come back.
+void JobMachine::Impl::CheckStreams() {
+  const MachineLimits& limits = config_.limits;
+  for (auto it = pending_.begin(); it != pending_.end();) {
+    const auto [stream, until] = *it++;
+    if (now_ >= until) {
+      Close(stream, "no Hello in time");
+    } else {
+      WakeAt(until);
+    }
+  }
+  for (auto& [name, worker] : roster_.workers()) {
+    if (worker.gone()) continue;
+    if (worker.stream && now_ >= worker.heard + limits.silent) {
+      Note("worker_silent",
+           fmt::format("{} has sent nothing for {}", name, absl::FormatDuration(limits.silent)));
+      DropStream(worker, "silent for too long");
+    }
+    const absl::Time lost_at = (worker.fell_silent ? worker.heard : worker.broke) + limits.lost;
+    if (worker.stream) {
+      WakeAt(worker.heard + limits.silent);
+    } else if (now_ >= lost_at) {
+      Lose(worker, fmt::format("away for {}", absl::FormatDuration(limits.lost)));
+    } else {
+      WakeAt(lost_at);
+    }
+  }
+}
+
+}  // namespace rondo::server

@@ -1,0 +1,206 @@
+// Evaluation and checkpoints at borders, and the end of the job.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "server/core/job_machine_impl.h"
+
+namespace rondo::server {
+
+bool JobMachine::Impl::EvaluationDue(const Round& round, uint64_t global_batch) const {
+  if (!config_.has_test_set) return false;
+  const uint64_t next = round.first_step + round.length;
+  const uint64_t steps = config_.evaluate_every_steps;
+  if (steps != 0 && next / steps > round.first_step / steps) return true;
+  const uint64_t epochs = config_.evaluate_every_epochs;
+  if (epochs == 0) return next == static_cast<uint64_t>(config_.schedule.steps);
+  const uint64_t samples = reference_->train_samples;
+  return EpochsDone(round.after, samples, global_batch) / epochs >
+         EpochsDone(committed_.ledger, samples, global_batch) / epochs;
+}
+
+bool JobMachine::Impl::BeginEvaluation() {
+  evaluation_ = Evaluation{now_, {}};
+  evaluation_->shares.resize(group_->members.size());
+  for (const Member& member : group_->members) {
+    Say(*roster_.Find(member.name), EvaluateNow{group_->id, committed_.round});
+  }
+  return Go(Phase::kEvaluating);
+}
+
+void JobMachine::Impl::On(Worker& worker, const Evaluated& message) {
+  if (phase_ != Phase::kEvaluating || message.group != group_->id ||
+      message.round != committed_.round) {
+    return;
+  }
+  const auto rank = group_->RankOf(worker.name, worker.incarnation);
+  if (rank && !evaluation_->shares[*rank]) evaluation_->shares[*rank] = message;
+}
+
+bool JobMachine::Impl::AdvanceEvaluating() {
+  EvaluationRecord record{.round = committed_.round, .step = committed_.step};
+  double correct = 0;
+  bool complete = true;
+  bool broken = false;
+  for (size_t rank = 0; rank < group_->members.size(); ++rank) {
+    const auto& share = evaluation_->shares[rank];
+    if (share) {
+      record.loss += share->loss_sum;
+      correct += static_cast<double>(share->correct);
+      record.count += share->count;
+      record.seconds = std::max(record.seconds, share->seconds);
+      continue;
+    }
+    complete = false;
+    const Member& member = group_->members[rank];
+    const Worker* worker = roster_.Find(member.name, member.incarnation);
+    broken = broken || worker == nullptr || !worker->present();
+  }
+  if (!complete) {
+    const absl::Time until = AwaitMembers(group_->members, phase_since_);
+    const absl::Time limit = evaluation_->began + config_.limits.evaluate;
+    if (now_ >= limit) return Fail("an evaluation took too long");
+    WakeAt(limit);
+    if (until > now_) {
+      WakeAt(until);
+      return false;
+    }
+    if (!broken) return false;
+    evaluation_.reset();
+    Note("evaluation_repeated", "a member dropped out of an evaluation: the next group repeats it");
+    return Go(Phase::kBorder);
+  }
+  evaluation_.reset();
+  evaluation_pending_ = false;
+  evaluated_step_ = committed_.step;
+  if (record.count > 0) {
+    record.loss /= static_cast<double>(record.count);
+    record.accuracy = correct / static_cast<double>(record.count);
+    Journal(record);
+    totals_.last_evaluation = record;
+    totals_.evaluate_seconds += record.seconds;
+  }
+  return Go(Phase::kBorder);
+}
+
+bool JobMachine::Impl::BeginSave() {
+  save_ = Save{};
+  save_->began = now_;
+  save_->parts.resize(group_->members.size());
+  for (const Member& member : group_->members) {
+    SaveNow message{group_->id, committed_.round, committed_.step, {StateFile::kLocal}};
+    if (save_->asked.empty()) {
+      message.files = {StateFile::kParameters, StateFile::kBuffers, StateFile::kLocal};
+    }
+    Say(*roster_.Find(member.name), message);
+    save_->asked.push_back(std::move(message));
+  }
+  return Go(Phase::kSaving);
+}
+
+void JobMachine::Impl::On(Worker& worker, const Saved& message) {
+  if (phase_ != Phase::kSaving || message.group != group_->id || message.step != committed_.step) {
+    return;
+  }
+  const auto rank = group_->RankOf(worker.name, worker.incarnation);
+  if (rank && !save_->parts[*rank]) save_->parts[*rank] = message;
+}
+
+void JobMachine::Impl::On(Worker& worker, const SaveFailed& message) {
+  if (phase_ != Phase::kSaving || message.group != group_->id || message.step != committed_.step) {
+    return;
+  }
+  save_->failure = fmt::format("{}: {}", worker.name, message.text);
+}
+
+bool JobMachine::Impl::AdvanceSaving() {
+  const absl::Time limit = save_->began + config_.limits.save;
+  if (!save_->failure && now_ >= limit) {
+    save_->failure = fmt::format("not done within {}", absl::FormatDuration(config_.limits.save));
+  }
+  if (save_->failure) {
+    return Fail(
+        fmt::format("the checkpoint of step {} failed: {}", committed_.step, *save_->failure));
+  }
+  CompleteCheckpoint complete{
+      committed_.round, committed_.step, committed_.state_hash, {}, committed_.ledger};
+  bool broken = false;
+  bool all_in = true;
+  for (size_t rank = 0; rank < group_->members.size(); ++rank) {
+    const Member& member = group_->members[rank];
+    if (const auto& part = save_->parts[rank]) {
+      for (const SavedFile& file : part->files) complete.parts.push_back({member.name, file});
+      continue;
+    }
+    all_in = false;
+    const Worker* worker = roster_.Find(member.name, member.incarnation);
+    broken = broken || worker == nullptr || !worker->present();
+  }
+  if (all_in) {
+    out_.effects.push_back(std::move(complete));
+    return Go(Phase::kCompleting);
+  }
+  WakeAt(limit);
+  const absl::Time until = AwaitMembers(group_->members, phase_since_);
+  if (until > now_) {
+    WakeAt(until);
+    return false;
+  }
+  if (!broken) return false;
+  save_.reset();
+  Note("save_repeated", "a member dropped out of a checkpoint: the next group repeats it");
+  return Go(Phase::kBorder);
+}
+
+void JobMachine::Impl::On(const CheckpointCompleted& event) {
+  if (phase_ != Phase::kCompleting || event.step != committed_.step) return;
+  save_.reset();
+  save_pending_ = false;
+  if (!event.ok) {
+    Fail(fmt::format("the checkpoint of step {} failed: {}", event.step, event.text));
+    return;
+  }
+  saved_step_ = event.step;
+  totals_.checkpoint_step = event.step;
+  Journal(CheckpointRecord{committed_.round, committed_.step, committed_.state_hash});
+  Go(Phase::kBorder);
+}
+
+bool JobMachine::Impl::End(EndState state, std::string reason) {
+  const uint64_t samples = reference_ ? reference_->train_samples : 0;
+  Note("ended", reason);
+  Journal(EndRecord{state, reason, committed_.step, committed_.syncs, committed_.checksum.value(),
+                    UnusedSamples(committed_.ledger, samples), now_});
+  Goodbye goodbye{GoodbyeReason::kDone, reason, 0};
+  if (state == EndState::kStopped) goodbye.reason = GoodbyeReason::kStopped;
+  if (state == EndState::kFailed) goodbye = {GoodbyeReason::kFault, reason, 1};
+  for (auto& [name, worker] : roster_.workers()) {
+    if (!worker.stream) continue;
+    Say(worker, goodbye);
+    Close(worker.stream, reason);
+    worker.stream = {};
+    worker.standing = Standing::kLeft;
+    worker.text = reason;
+  }
+  end_state_ = state;
+  end_reason_ = std::move(reason);
+  assembly_.reset();
+  round_.reset();
+  group_.reset();
+  evaluation_.reset();
+  save_.reset();
+  return Go(Phase::kOver);
+}
+
+// Who is away at the end is told when it comes back, until it is lost.
+void JobMachine::Impl::AdvanceOver() {
+  if (finished_) return;
+  const bool awaited = std::any_of(roster_.workers().begin(), roster_.workers().end(),
+                                   [](const auto& entry) { return !entry.second.gone(); });
+  if (awaited) return;
+  finished_ = true;
+  out_.effects.push_back(Finish{end_state_ == EndState::kFailed ? 1 : 0, end_reason_});
+}
+
+}  // namespace rondo::server

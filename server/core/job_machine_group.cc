@@ -1,0 +1,354 @@
+// The border between rounds: who goes on, and the group that they form.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "server/core/job_machine_impl.h"
+#include "server/core/start.h"
+
+namespace rondo::server {
+
+bool JobMachine::Impl::Finishing() const {
+  return stop_reason_.has_value() ||
+         (committed_.round && committed_.step >= static_cast<uint64_t>(config_.schedule.steps));
+}
+
+bool JobMachine::Impl::IsMember(const Worker& worker) const {
+  const Group* group = assembly_ ? &assembly_->group : group_ ? &*group_ : nullptr;
+  return group != nullptr && group->RankOf(worker.name, worker.incarnation).has_value();
+}
+
+absl::Time JobMachine::Impl::AwaitMembers(const std::vector<Member>& members, absl::Time since) {
+  absl::Time until = absl::InfinitePast();
+  for (const Member& member : members) {
+    const Worker* worker = roster_.Find(member.name, member.incarnation);
+    if (worker == nullptr) continue;
+    until = std::max(until, AwaitedUntil(*worker, since, config_.limits.return_wait));
+  }
+  return until > now_ ? until : absl::InfinitePast();
+}
+
+bool JobMachine::Impl::AdvanceBorder() {
+  if (group_) {
+    const absl::Time until = AwaitMembers(group_->members, phase_since_);
+    if (until > now_) {
+      WakeAt(until);
+      return false;
+    }
+  }
+  const bool has_state =
+      std::any_of(roster_.workers().begin(), roster_.workers().end(),
+                  [&](const auto& e) { return e.second.present() && Holds(e.second); });
+  if (!has_state) return committed_.round ? WithoutHolder() : BeginFirstGroup();
+  without_holder_since_.reset();
+  if (LetLeaversGo()) return true;
+  const bool finishing = Finishing();
+  const bool stopped =
+      stop_reason_.has_value() && committed_.step < static_cast<uint64_t>(config_.schedule.steps);
+  if (finishing) {
+    const bool evaluate = !stopped && config_.has_test_set && evaluated_step_ != committed_.step;
+    evaluation_pending_ = evaluate;
+    save_pending_ = committed_.round && saved_step_ != committed_.step;
+    if (!evaluation_pending_ && !save_pending_) {
+      return stopped ? End(EndState::kStopped, *stop_reason_)
+                     : End(EndState::kDone, "all steps are done");
+    }
+  }
+  const std::vector<Member> members = NeedsOf(ChooseMembers());
+  const bool complete = std::all_of(members.begin(), members.end(),
+                                    [](const Member& m) { return m.need == StateNeed::kHolds; });
+  if (group_ && complete && SameMembers(group_->members, members)) {
+    if (evaluation_pending_) return BeginEvaluation();
+    if (save_pending_) return BeginSave();
+    return BelowMinimum(members.size()) ? phase_ != Phase::kBorder : BeginRound();
+  }
+  if (!finishing && BelowMinimum(members.size())) return phase_ != Phase::kBorder;
+  return BeginGroup(Purpose::kJoin, members);
+}
+
+// Waits (true) while too few are there; ends the job when that has lasted for too long.
+bool JobMachine::Impl::BelowMinimum(size_t count) {
+  if (count >= config_.workers_min) {
+    below_minimum_since_.reset();
+    return false;
+  }
+  if (!below_minimum_since_) {
+    below_minimum_since_ = now_;
+    Note("waiting",
+         fmt::format("{} workers are there, workers.min is {}", count, config_.workers_min));
+  }
+  std::vector<std::string> preparing;
+  for (const auto& [name, worker] : roster_.workers()) {
+    if (worker.standing == Standing::kPreparing) preparing.push_back(name);
+  }
+  waits_for_ = fmt::format("{} of at least {} workers are ready", count, config_.workers_min);
+  if (!preparing.empty())
+    waits_for_ += fmt::format("; {} still prepare", fmt::join(preparing, ", "));
+  if (config_.limits.give_up > absl::ZeroDuration()) {
+    const absl::Time until = *below_minimum_since_ + config_.limits.give_up;
+    if (now_ >= until) {
+      Fail(fmt::format("fewer than workers.min = {} for {} (workers.give_up_seconds)",
+                       config_.workers_min, absl::FormatDuration(config_.limits.give_up)));
+    } else {
+      WakeAt(until);
+    }
+  }
+  return true;
+}
+
+bool JobMachine::Impl::BeginFirstGroup() {
+  if (stop_reason_) return End(EndState::kStopped, *stop_reason_);
+  group_.reset();
+  std::vector<Candidate> candidates;
+  for (const auto& [name, worker] : roster_.workers()) {
+    if (worker.present() && worker.prepared() && !worker.leaving) {
+      candidates.push_back({name, worker.candidate_since});
+    }
+  }
+  const StartDecision start =
+      DecideStart({config_.workers_min, config_.workers_max, config_.wait}, candidates, now_);
+  switch (start.verdict) {
+    case StartVerdict::kTooFew:
+      BelowMinimum(candidates.size());
+      return phase_ != Phase::kBorder;
+    case StartVerdict::kWaiting:
+      below_minimum_since_.reset();
+      waits_for_ = fmt::format("{} workers are ready; up to {} may join until {}",
+                               candidates.size(), config_.workers_max, absl::FormatTime(start.at));
+      WakeAt(start.at);
+      return false;
+    case StartVerdict::kStart:
+      break;
+  }
+  below_minimum_since_.reset();
+  std::vector<Member> members;
+  for (const std::string& name : start.members) {
+    const StateNeed need = members.empty() ? StateNeed::kInitial : StateNeed::kAll;
+    members.push_back({name, roster_.Find(name)->incarnation, need});
+  }
+  return BeginGroup(Purpose::kStart, std::move(members));
+}
+
+// Nobody here holds the last commit: who is away may bring it back until he is lost.
+bool JobMachine::Impl::WithoutHolder() {
+  group_.reset();
+  if (!without_holder_since_) without_holder_since_ = now_;
+  std::vector<std::string> awaited;
+  for (const auto& [name, worker] : roster_.workers()) {
+    if (!worker.gone() && Holds(worker)) awaited.push_back(name);
+  }
+  const absl::Time until = *without_holder_since_ + config_.limits.lost;
+  if (now_ >= until || awaited.empty()) {
+    return Fail(fmt::format("no worker holds the state of round {} (step {}) any more",
+                            committed_.round, committed_.step));
+  }
+  waits_for_ = fmt::format("the state of round {} is held only by workers that are away: {}",
+                           committed_.round, fmt::join(awaited, ", "));
+  WakeAt(until);
+  return false;
+}
+
+// Leavers go at the border, the last holder only once nobody else can take its state over.
+bool JobMachine::Impl::LetLeaversGo() {
+  bool gone = false;
+  for (auto& [name, worker] : roster_.workers()) {
+    if (!worker.leaving || !worker.present()) continue;
+    if (IsLastHolder(worker) && now_ < worker.leave_by) {
+      const bool heir =
+          std::any_of(roster_.workers().begin(), roster_.workers().end(), [&](const auto& e) {
+            return e.second.present() && e.second.prepared() && !e.second.leaving;
+          });
+      const bool unsaved = committed_.round && saved_step_ != committed_.step;
+      if (unsaved) save_pending_ = true;
+      if (heir || unsaved || Finishing()) {
+        WakeAt(worker.leave_by);
+        continue;
+      }
+    }
+    LetGo(worker, GoodbyeReason::kLeft, "left on its own request", 5);
+    gone = true;
+  }
+  return gone;
+}
+
+// Who makes up the next group: holders first, then joiners by their arrival, in name order.
+std::vector<Worker*> JobMachine::Impl::ChooseMembers() {
+  std::vector<Worker*> chosen;
+  for (auto& [name, worker] : roster_.workers()) {
+    if (!worker.present() || !worker.prepared()) continue;
+    if (Finishing() && !Holds(worker)) continue;
+    if (worker.leaving && !Holds(worker)) continue;
+    chosen.push_back(&worker);
+  }
+  std::stable_sort(chosen.begin(), chosen.end(), [&](const Worker* a, const Worker* b) {
+    return std::make_tuple(!Holds(*a), a->candidate_since) <
+           std::make_tuple(!Holds(*b), b->candidate_since);
+  });
+  if (chosen.size() > config_.workers_max) chosen.resize(config_.workers_max);
+  std::sort(chosen.begin(), chosen.end(),
+            [](const Worker* a, const Worker* b) { return a->name < b->name; });
+  return chosen;
+}
+
+std::vector<Member> JobMachine::Impl::NeedsOf(const std::vector<Worker*>& members) const {
+  const bool any_good = std::any_of(members.begin(), members.end(), [&](const Worker* w) {
+    return Holds(*w) && w->debt != Debt::kMoments;
+  });
+  std::vector<Member> result;
+  for (const Worker* worker : members) {
+    StateNeed need = StateNeed::kHolds;
+    if (!Holds(*worker)) {
+      need = worker->debt == Debt::kValues ? StateNeed::kValues : StateNeed::kAll;
+    } else if (worker->debt == Debt::kMoments && any_good) {
+      need = StateNeed::kMoments;
+    }
+    result.push_back({worker->name, worker->incarnation, need});
+  }
+  return result;
+}
+
+bool JobMachine::Impl::BeginGroup(Purpose purpose, std::vector<Member> members) {
+  last_group_ = last_group_.Next();
+  Assemble message;
+  message.purpose = purpose;
+  message.group = last_group_;
+  message.members = std::move(members);
+  for (uint32_t rank = 0; rank < message.members.size(); ++rank) {
+    const StateNeed need = message.members[rank].need;
+    if (need != StateNeed::kHolds && need != StateNeed::kInitial) continue;
+    message.giver = rank;
+    break;
+  }
+  message.round = committed_.round;
+  message.state_hash = committed_.state_hash;
+  message.step = committed_.step;
+  Journal(GroupRecord{message.group, purpose, message.members, now_});
+  group_.reset();
+  assembly_ = BeginAssembly(std::move(message), now_, config_.limits.assemble);
+  for (const Member& member : assembly_->group.members) {
+    Say(*roster_.Find(member.name), assembly_->message);
+  }
+  return Go(Phase::kAssembling);
+}
+
+void JobMachine::Impl::On(Worker& worker, const Endpoint& message) {
+  if (!assembly_ || assembly_->group.id != message.group || assembly_->meshed) return;
+  const auto rank = assembly_->group.RankOf(worker.name, worker.incarnation);
+  if (!rank) return;
+  assembly_->blobs[*rank] = message.blob;
+  if (!assembly_->AllEndpoints()) return;
+  assembly_->meshed = true;
+  const Mesh mesh = MeshOf(*assembly_, config_.token_seed);
+  for (const Member& member : assembly_->group.members) {
+    if (const Worker* w = roster_.Find(member.name, member.incarnation)) Say(*w, mesh);
+  }
+}
+
+void JobMachine::Impl::On(Worker& worker, const Formed& message) {
+  if (!assembly_ || assembly_->group.id != message.group || !assembly_->meshed) return;
+  const auto rank = assembly_->group.RankOf(worker.name, worker.incarnation);
+  if (rank && !assembly_->formed[*rank]) assembly_->formed[*rank] = message.state_hash;
+}
+
+bool JobMachine::Impl::AdvanceAssembling() {
+  Assembly& assembly = *assembly_;
+  if (assembly.failure) return EndAssembly(*assembly.failure);
+  std::vector<std::string> missing;
+  for (size_t rank = 0; rank < assembly.group.members.size(); ++rank) {
+    const Member& member = assembly.group.members[rank];
+    const Worker* worker = roster_.Find(member.name, member.incarnation);
+    const bool here = worker != nullptr && worker->present();
+    const absl::Time until =
+        worker == nullptr ? absl::InfinitePast()
+                          : AwaitedUntil(*worker, assembly.began, config_.limits.return_wait);
+    if (!here && until <= now_) return EndAssembly(fmt::format("{} dropped out", member.name));
+    if (!here) WakeAt(until);
+    if (!assembly.formed[rank]) missing.push_back(member.name);
+  }
+  if (missing.empty()) return CheckFormed() ? FormedGroup() : true;
+  waits_for_ = fmt::format("group {} waits for {}", assembly.group.id, fmt::join(missing, ", "));
+  if (now_ < assembly.deadline) {
+    WakeAt(assembly.deadline);
+    return false;
+  }
+  for (const std::string& name : missing) {
+    Worker* worker = roster_.Find(name);
+    if (worker != nullptr && worker->stream) DropStream(*worker, "did not form its group in time");
+  }
+  return EndAssembly(fmt::format("not formed within {}: {}",
+                                 absl::FormatDuration(config_.limits.assemble),
+                                 fmt::join(missing, ", ")));
+}
+
+// Every member must have the same state (S25). False: the assembly has been ended.
+bool JobMachine::Impl::CheckFormed() {
+  if (assembly_->message.purpose == Purpose::kRetry) return true;  // They are in mid-round.
+  const uint64_t expected = *ExpectedHash(*assembly_);
+  bool good = true;
+  for (size_t rank = 0; rank < assembly_->group.members.size(); ++rank) {
+    if (*assembly_->formed[rank] == expected) continue;
+    good = false;
+    const Member& member = assembly_->group.members[rank];
+    Worker& worker = *roster_.Find(member.name);
+    worker.holds.reset();
+    worker.debt = Debt::kAll;
+    // One who thought it held the state may take it from a peer, once.
+    if (member.need == StateNeed::kHolds && worker.form_mismatches++ == 0) continue;
+    RefuseWorker(worker, RefuseReason::kModel,
+                 fmt::format("its state has hash {:016x} in group {}, the job's is {:016x}",
+                             *assembly_->formed[rank], assembly_->group.id, expected));
+  }
+  if (!good) EndAssembly("members have different states");
+  return good;
+}
+
+// Always true: the phase has changed.
+bool JobMachine::Impl::FormedGroup() {
+  group_ = assembly_->group;
+  const bool retry = assembly_->message.purpose == Purpose::kRetry;
+  if (!retry) {
+    if (!committed_.round) committed_.state_hash = *ExpectedHash(*assembly_);
+    for (const Member& member : group_->members) {
+      Worker& worker = *roster_.Find(member.name);
+      worker.holds = committed_.round;
+      worker.debt = Debt::kNone;
+    }
+  }
+  std::vector<std::string> names;
+  for (const Member& member : group_->members) names.push_back(member.name);
+  Note("group_formed", fmt::format("group {}: {}", group_->id, fmt::join(names, ", ")));
+  assembly_.reset();
+  assembly_failures_ = 0;
+  return Go(round_ ? Phase::kTraining : Phase::kBorder);
+}
+
+void JobMachine::Impl::ReportGlobalBatch(size_t members) {
+  const uint64_t batch = GlobalBatch(members);
+  if (batch == reported_batch_) return;
+  if (reported_batch_ != 0) {
+    Note("global_batch_changed",
+         fmt::format("a step takes {} samples now, {} before; rates stay as scheduled", batch,
+                     reported_batch_));
+  }
+  reported_batch_ = batch;
+}
+
+bool JobMachine::Impl::EndAssembly(const std::string& failure) {
+  const GroupId id = assembly_->group.id;
+  Note("group_failed", fmt::format("group {}: {}", id, failure));
+  for (const Member& member : assembly_->group.members) {
+    Worker* worker = roster_.Find(member.name, member.incarnation);
+    if (worker != nullptr) Say(*worker, Abort{id, {}, 0, failure});
+  }
+  assembly_.reset();
+  if (++assembly_failures_ > config_.limits.attempts_max) {
+    return Fail(fmt::format("{} groups in a row could not be formed; the last one: {}",
+                            assembly_failures_, failure));
+  }
+  return Go(round_ ? Phase::kTraining : Phase::kBorder);
+}
+
+}  // namespace rondo::server

@@ -1,0 +1,227 @@
+// The state behind JobMachine. Private to job_machine_*.cc, one file a part of the job's life:
+//   job_machine          events in, effects out, the turn of the phases
+//   job_machine_arrival  streams, Hello, Prepared, Leave, who is silent or lost
+//   job_machine_group    the border: who goes on, assembling the group
+//   job_machine_round    order, ready, reduce, commit
+//   job_machine_end      evaluation, checkpoint, the end
+//   job_machine_views    what users see
+#ifndef RONDO_SERVER_CORE_JOB_MACHINE_IMPL_H_
+#define RONDO_SERVER_CORE_JOB_MACHINE_IMPL_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "server/core/assembly.h"
+#include "server/core/job_machine.h"
+#include "server/core/membership.h"
+#include "server/core/plan.h"
+#include "server/core/round.h"
+
+namespace rondo::server {
+
+// Each event is applied to the state, then the phases take their turns until none moves. A phase
+// that waits says until when (WakeAt), each time it is asked.
+class JobMachine::Impl {
+ public:
+  explicit Impl(MachineConfig config);
+
+  Effects Start(absl::Time now);
+  Effects Handle(const Event& event, absl::Time now);
+  StatusView status(absl::Time now) const;
+  std::vector<WorkerRow> workers() const;
+
+ private:
+  enum class Phase {
+    kBorder,      // No round is open: who goes on, and with what?
+    kAssembling,  // `assembly_` is being formed.
+    kTraining,    // `round_` is open, members do its steps.
+    kReducing,    // An attempt of `round_` is open (local mode).
+    kEvaluating,  // `evaluation_` is open.
+    kSaving,      // `save_` is open.
+    kCompleting,  // The manifest is being written.
+    kOver,
+  };
+
+  // The job's state as of the last commit.
+  struct Committed {
+    RoundId round;
+    uint64_t step = 0;
+    uint64_t state_hash = 0;
+    LedgerState ledger;
+    uint64_t syncs = 0;
+    RoundChecksum checksum;
+    // Whose steps are in it.
+    std::vector<Member> contributors;
+    double step_seconds = 0;  // One step's, of the slowest member.
+    double reduce_seconds = 0;
+  };
+  struct StagedKey {
+    GroupId group;
+    uint32_t attempt = 0;
+    uint64_t state_hash = 0;
+  };
+  struct Evaluation {
+    absl::Time began;
+    std::vector<std::optional<Evaluated>> shares;  // By rank of `group_`.
+  };
+  struct Save {
+    absl::Time began;
+    std::vector<std::optional<Saved>> parts;  // By rank of `group_`.
+    std::vector<SaveNow> asked;
+    std::optional<std::string> failure;
+  };
+  struct Totals {
+    absl::Time started_at = absl::InfinitePast();
+    uint64_t bytes_sent = 0;
+    uint64_t bytes_if_parallel = 0;
+    double step_seconds = 0;
+    double reduce_seconds = 0;
+    double control_seconds = 0;
+    double evaluate_seconds = 0;
+    double last_loss = 0;
+    std::optional<EvaluationRecord> last_evaluation;
+    std::optional<uint64_t> checkpoint_step;
+  };
+
+  // Events.
+  void On(const StreamOpened& event);
+  void On(const StreamClosed& event);
+  void On(const Received& event);
+  void On(const Malformed& event);
+  void On(const TimerFired&) {}
+  void On(const StopRequested& event);
+  void On(const CheckpointCompleted& event);
+
+  // Messages of a worker on its present stream and of this term.
+  void On(Worker&, const Hello&) {}  // A duplicate.
+  void On(Worker& worker, const Prepared& message);
+  void On(Worker& worker, const Endpoint& message);
+  void On(Worker& worker, const Formed& message);
+  void On(Worker& worker, const Progress& message);
+  void On(Worker& worker, const Ready& message);
+  void On(Worker& worker, const Reduced& message);
+  void On(Worker& worker, const Failed& message);
+  void On(Worker& worker, const Evaluated& message);
+  void On(Worker& worker, const Saved& message);
+  void On(Worker& worker, const SaveFailed& message);
+  void On(Worker& worker, const Leave& message);
+
+  // Arrival.
+  void OnHello(StreamId stream, const std::string& job_id, const Hello& hello);
+  void WelcomeWorker(Worker& worker, StreamId stream, const Hello& hello);
+  std::vector<StagedFate> AdoptState(Worker& worker, const Returning& returning);
+  OrderFate AdoptOrder(Worker& worker, const Returning& returning);
+  void SendUnanswered(Worker& worker);
+  bool AcceptReference(Worker& worker, const Facts& facts);
+  std::string ResolveSteps(const Facts& facts);  // What is wrong, or empty.
+  void RefuseWorker(Worker& worker, RefuseReason reason, std::string text);
+  void LetGo(Worker& worker, GoodbyeReason reason, std::string text, uint32_t exit_code);
+  void DropStream(Worker& worker, const std::string& why);
+  void Lose(Worker& worker, const std::string& why);
+  void CheckStreams();
+  bool CanFinishOrder(const Worker& worker, const Leave& leave) const;
+  bool IsLastHolder(const Worker& worker) const;
+
+  // Phases: true if the phase has changed.
+  void Advance();
+  bool AdvancePhase();
+  bool AdvanceBorder();
+  bool AdvanceAssembling();
+  bool AdvanceTraining();
+  bool AdvanceParallel();
+  bool AdvanceReducing();
+  bool AdvanceEvaluating();
+  bool AdvanceSaving();
+  void AdvanceOver();
+
+  // Border and groups.
+  bool Finishing() const;
+  bool BeginFirstGroup();
+  bool LetLeaversGo();
+  bool WithoutHolder();
+  bool BelowMinimum(size_t count);
+  std::vector<Worker*> ChooseMembers();
+  std::vector<Member> NeedsOf(const std::vector<Worker*>& members) const;
+  bool BeginGroup(Purpose purpose, std::vector<Member> members);
+  bool EndAssembly(const std::string& failure);
+  bool FormedGroup();
+  bool CheckFormed();
+  void ReportGlobalBatch(size_t members);
+  bool Holds(const Worker& worker) const { return worker.holds == committed_.round; }
+  bool IsMember(const Worker& worker) const;
+  // Until when a broken stream of these members is waited for; InfinitePast: of none.
+  absl::Time AwaitMembers(const std::vector<Member>& members, absl::Time since);
+
+  // Rounds.
+  bool BeginRound();
+  bool BeginReduce();
+  bool DecideAttempt();
+  bool CommitRound(uint64_t hash);
+  void CreditContributors(const CommitRecord& commit);
+  void ReportCommit(const CommitRecord& commit);
+  bool AbortAttempt(bool split);
+  void VoidRound(const std::string& why);
+  absl::Duration CollectiveLimit() const;
+  uint64_t GlobalBatch(size_t members) const;
+
+  // End.
+  bool EvaluationDue(const Round& round, uint64_t global_batch) const;
+  bool BeginEvaluation();
+  bool BeginSave();
+  bool End(EndState state, std::string reason);
+  bool Fail(std::string reason) { return End(EndState::kFailed, std::move(reason)); }
+
+  // Effects.
+  void Say(const Worker& worker, CoordinatorBody body);
+  void SayOn(StreamId stream, CoordinatorBody body);
+  void Close(StreamId stream, std::string reason);
+  void Journal(Record record) { out_.records.push_back(std::move(record)); }
+  void Note(std::string kind, std::string text);
+  void WakeAt(absl::Time at) { out_.wake_at = std::min(out_.wake_at, at); }
+  bool Go(Phase phase);
+
+  MachineConfig config_;
+  absl::Time now_;
+  Effects out_;  // Of the event in hand.
+
+  Roster roster_;
+  std::map<StreamId, absl::Time> pending_;  // Streams without Hello: until when.
+  std::string torch_version_;               // Of the first worker.
+  uint32_t nccl_version_ = 0;
+  std::optional<Facts> reference_;
+
+  Phase phase_ = Phase::kBorder;
+  absl::Time phase_since_ = absl::InfinitePast();
+  std::string waits_for_;  // In words, for the status.
+  std::optional<absl::Time> below_minimum_since_;
+  std::optional<absl::Time> without_holder_since_;
+  std::optional<std::string> stop_reason_;
+  EndState end_state_ = EndState::kDone;
+  std::string end_reason_;
+  bool finished_ = false;
+
+  GroupId last_group_;
+  RoundId last_round_;
+  std::optional<Group> group_;  // Formed and not broken.
+  std::optional<Assembly> assembly_;
+  uint32_t assembly_failures_ = 0;  // In a row.
+  std::optional<Round> round_;
+  Committed committed_;
+  std::map<RoundId, StagedKey> commits_;
+  uint64_t reported_batch_ = 0;
+  bool evaluation_pending_ = false;
+  bool save_pending_ = false;
+  std::optional<uint64_t> evaluated_step_;
+  std::optional<uint64_t> saved_step_;
+  std::optional<Evaluation> evaluation_;
+  std::optional<Save> save_;
+  Totals totals_;
+};
+
+}  // namespace rondo::server
+
+#endif  // RONDO_SERVER_CORE_JOB_MACHINE_IMPL_H_

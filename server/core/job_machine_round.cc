@@ -1,0 +1,408 @@
+// One round: order, ready, attempts, commit.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "server/core/job_machine_impl.h"
+#include "server/core/vote.h"
+
+namespace rondo::server {
+
+uint64_t JobMachine::Impl::GlobalBatch(size_t members) const {
+  return config_.batch_global != 0 ? config_.batch_global : config_.batch_per_worker * members;
+}
+
+absl::Duration JobMachine::Impl::CollectiveLimit() const {
+  return std::max(config_.limits.collective_min, absl::Seconds(4 * committed_.reduce_seconds)) +
+         config_.limits.report;
+}
+
+bool JobMachine::Impl::BeginRound() {
+  const size_t count = group_->members.size();
+  auto round = DecideOrder(config_.policy, config_.schedule,
+                           {.round = last_round_.Next(),
+                            .group = group_->id,
+                            .members = group_->members,
+                            .step = committed_.step,
+                            .collective = config_.collective,
+                            .density = config_.density,
+                            .train_samples = reference_->train_samples,
+                            .global_batch = GlobalBatch(count),
+                            .ledger = committed_.ledger});
+  if (!round.ok()) return Fail(std::string(round.status().message()));
+  ReportGlobalBatch(count);
+  last_round_ = round->id;
+  round_ = *std::move(round);
+  round_->ordered_at = now_;
+  round_->evaluation_due = EvaluationDue(*round_, GlobalBatch(count));
+  const uint64_t every = config_.checkpoint_every_steps;
+  const uint64_t next = round_->first_step + round_->length;
+  round_->save_due = every != 0 && next / every > round_->first_step / every;
+  if (totals_.started_at == absl::InfinitePast()) totals_.started_at = now_;
+  Journal(RecordOf(*round_, now_));
+  for (size_t rank = 0; rank < count; ++rank) {
+    Say(*roster_.Find(round_->members[rank].name), OrderFor(*round_, rank));
+    round_->members[rank].carries = true;
+  }
+  if (round_->mode == RoundMode::kParallel) {
+    round_->attempt = Attempt{.number = 0, .group = group_->id};
+    for (size_t rank = 0; rank < count; ++rank) {
+      round_->attempt->contributions.push_back(
+          {.member = rank, .weight = static_cast<double>(round_->members[rank].batch)});
+    }
+  }
+  return Go(Phase::kTraining);
+}
+
+void JobMachine::Impl::On(Worker& worker, const Ready& message) {
+  if (!round_ || round_->id != message.round) return;
+  RoundMember* member = round_->Find(worker.name, worker.incarnation);
+  if (member == nullptr || member->ready) return;
+  if (message.steps != round_->length) {
+    return RefuseWorker(worker, RefuseReason::kProtocol,
+                        fmt::format("Ready after {} steps of round {}, its order has {}",
+                                    message.steps, message.round, round_->length));
+  }
+  member->ready = message;
+  member->carries = true;
+  if (round_->mode != RoundMode::kParallel) return;
+  const auto index = static_cast<size_t>(member - round_->members.data());
+  round_->attempt->contributions[index].reduced = message.reduced;
+}
+
+// Waits until all who can are ready, then for the return of those whose stream broke.
+bool JobMachine::Impl::AdvanceTraining() {
+  std::vector<Member> able;
+  std::vector<std::string> working;
+  std::vector<Member> all;
+  for (const RoundMember& member : round_->members) {
+    all.push_back({member.name, member.incarnation, StateNeed::kHolds});
+    const Worker* worker = roster_.Find(member.name, member.incarnation);
+    if (worker == nullptr || !worker->present() || !member.carries) continue;
+    able.push_back(all.back());
+    if (!member.ready) working.push_back(member.name);
+  }
+  if (!working.empty()) {
+    round_->missed_at = absl::InfiniteFuture();
+    waits_for_.clear();
+    if (working.size() < able.size()) {
+      waits_for_ = fmt::format("round {} waits for {}", round_->id, fmt::join(working, ", "));
+    }
+    return false;
+  }
+  if (round_->missed_at == absl::InfiniteFuture()) round_->missed_at = now_;
+  const absl::Time until = AwaitMembers(all, round_->missed_at);
+  if (until > now_) {
+    WakeAt(until);
+    return false;
+  }
+  if (!able.empty()) {
+    without_holder_since_.reset();
+    if (group_ && SameMembers(group_->members, able)) return BeginReduce();
+    return BeginGroup(Purpose::kRetry, std::move(able));
+  }
+  // Nobody here carries the round. One who is away may, until he is lost.
+  const bool hope = std::any_of(all.begin(), all.end(), [&](const Member& m) {
+    const Worker* worker = roster_.Find(m.name, m.incarnation);
+    return worker != nullptr && !worker->gone();
+  });
+  if (hope) {
+    waits_for_ = fmt::format("all members of round {} are away", round_->id);
+    return false;  // Each of them comes back or is lost by a limit of CheckStreams.
+  }
+  VoidRound("none of its members is left");
+  return Go(Phase::kBorder);
+}
+
+void JobMachine::Impl::VoidRound(const std::string& why) {
+  Journal(VoidRecord{round_->id, why});
+  Note("round_voided", fmt::format("round {}: {}; its samples return", round_->id, why));
+  round_.reset();
+  group_.reset();
+}
+
+bool JobMachine::Impl::BeginReduce() {
+  Attempt attempt{.number = ++round_->attempts, .group = group_->id};
+  bool any_finite = false;
+  for (const Member& member : group_->members) {
+    const RoundMember* m = round_->Find(member.name, member.incarnation);
+    const bool finite = m->ready->finite;
+    any_finite = any_finite || finite;
+    attempt.contributions.push_back(
+        {.member = static_cast<size_t>(m - round_->members.data()),
+         .weight = finite ? static_cast<double>(m->batch * round_->length) : 0.0});
+  }
+  if (!any_finite) {
+    return Fail(
+        fmt::format("in round {} no worker has finite parameters and loss: the job stops at "
+                    "step {}; a smaller learning rate or clip_norm may help",
+                    round_->id, committed_.step));
+  }
+  attempt.deadline = now_ + CollectiveLimit();
+  round_->attempt = std::move(attempt);
+  const Reduce reduce = ReduceOf(*round_);
+  for (const Member& member : group_->members) Say(*roster_.Find(member.name), reduce);
+  return Go(Phase::kReducing);
+}
+
+void JobMachine::Impl::On(Worker& worker, const Reduced& message) {
+  if (phase_ != Phase::kReducing || round_->id != message.round ||
+      round_->attempt->group != message.group || round_->attempt->number != message.attempt) {
+    return;
+  }
+  const RoundMember* member = round_->Find(worker.name, worker.incarnation);
+  for (Contribution& c : round_->attempt->contributions) {
+    if (&round_->members[c.member] != member || c.reduced || c.failed) continue;
+    c.reduced = message.reduced;
+    if (!message.finite) worker.debt = Debt::kMoments;
+  }
+}
+
+void JobMachine::Impl::On(Worker& worker, const Failed& message) {
+  const std::string text = fmt::format(
+      "{}{}: {}", worker.name, message.peer.empty() ? "" : fmt::format(" (peer {})", message.peer),
+      message.text);
+  if (assembly_ && assembly_->group.id == message.group && !message.round) {
+    assembly_->failure = text;
+    return;
+  }
+  if (!round_ || !round_->attempt || round_->id != message.round ||
+      round_->attempt->group != message.group || round_->attempt->number != message.attempt) {
+    return;
+  }
+  const RoundMember* member = round_->Find(worker.name, worker.incarnation);
+  for (Contribution& c : round_->attempt->contributions) {
+    if (&round_->members[c.member] != member || c.reduced || c.failed) continue;
+    c.failed = message;
+    c.failed->text = text;
+  }
+}
+
+bool JobMachine::Impl::AdvanceReducing() {
+  Attempt& attempt = *round_->attempt;
+  bool waiting = false;
+  bool all_in = true;
+  for (const Contribution& c : attempt.contributions) {
+    if (c.reduced) continue;
+    if (!c.failed) {
+      all_in = false;
+      const RoundMember& member = round_->members[c.member];
+      const Worker* worker = roster_.Find(member.name, member.incarnation);
+      if (worker != nullptr && worker->present()) {
+        waiting = true;
+        continue;
+      }
+      const absl::Time until =
+          worker == nullptr ? absl::InfinitePast()
+                            : AwaitedUntil(*worker, phase_since_, config_.limits.return_wait);
+      if (until > now_) {
+        waiting = true;
+        WakeAt(until);
+        continue;
+      }
+    }
+    attempt.report_by = std::min(attempt.report_by, now_ + config_.limits.report);
+  }
+  const absl::Time limit = std::min(attempt.deadline, attempt.report_by);
+  if (all_in || !waiting || now_ >= limit) return DecideAttempt();
+  WakeAt(limit);
+  return false;
+}
+
+bool JobMachine::Impl::DecideAttempt() {
+  std::vector<Ballot> ballots;
+  for (const Contribution& c : round_->attempt->contributions) {
+    const RoundMember& member = round_->members[c.member];
+    const Worker* worker = roster_.Find(member.name, member.incarnation);
+    Ballot ballot;
+    if (c.reduced) ballot.hash = c.reduced->state_hash;
+    ballot.present = worker != nullptr && worker->present();
+    ballots.push_back(ballot);
+  }
+  const VoteResult result = DecideVote(ballots);
+  return result.hash ? CommitRound(*result.hash) : AbortAttempt(result.split);
+}
+
+bool JobMachine::Impl::CommitRound(uint64_t hash) {
+  const CommitRecord commit = DecideCommit(*round_, hash, now_);
+  Journal(commit);
+  committed_.round = commit.round;
+  committed_.step = commit.first_step + commit.length;
+  committed_.state_hash = hash;
+  committed_.ledger = commit.ledger;
+  committed_.syncs += commit.mode == RoundMode::kParallel ? commit.length : 1;
+  committed_.checksum.Add(static_cast<int64_t>(commit.length));
+  committed_.step_seconds = commit.step_seconds / static_cast<double>(commit.length);
+  committed_.reduce_seconds = commit.reduce_seconds;
+  commits_[commit.round] = {commit.group, commit.attempt, hash};
+  CreditContributors(commit);
+  ReportCommit(commit);
+  evaluation_pending_ = evaluation_pending_ || round_->evaluation_due;
+  save_pending_ = save_pending_ || round_->save_due;
+  round_.reset();
+  return Go(Phase::kBorder);
+}
+
+// Who holds the result now, who must take it from a peer (rule 8); tells them.
+void JobMachine::Impl::CreditContributors(const CommitRecord& commit) {
+  const Commit message{commit.group, commit.round, commit.attempt, commit.state_hash,
+                       committed_.step};
+  committed_.contributors.clear();
+  for (const RoundMember& member : round_->members) {
+    Worker* worker = roster_.Find(member.name, member.incarnation);
+    if (worker == nullptr) continue;
+    if (worker->debt != Debt::kMoments) worker->debt = Debt::kAll;
+    Say(*worker, message);  // Also to who is not in the attempt: its order is over.
+  }
+  for (const Contribution& c : round_->attempt->contributions) {
+    const RoundMember& member = round_->members[c.member];
+    const bool finite = !member.ready || member.ready->finite;
+    if (finite) {
+      committed_.contributors.push_back({member.name, member.incarnation, StateNeed::kHolds});
+    }
+    Worker* worker = roster_.Find(member.name, member.incarnation);
+    if (worker == nullptr) continue;
+    if (c.reduced && c.reduced->state_hash == commit.state_hash) {
+      worker->holds = commit.round;
+      const bool sick = !finite || worker->debt == Debt::kMoments;
+      worker->debt = sick ? Debt::kMoments : Debt::kNone;
+    } else if (c.reduced) {
+      worker->holds.reset();
+      worker->debt = Debt::kAll;
+      Note("odd_result",
+           fmt::format("{} had hash {:016x} in round {}, the majority {:016x}", member.name,
+                       c.reduced->state_hash, commit.round, commit.state_hash));
+    } else {
+      worker->debt = finite ? Debt::kValues : Debt::kAll;
+    }
+  }
+}
+
+void JobMachine::Impl::ReportCommit(const CommitRecord& commit) {
+  totals_.bytes_sent += commit.bytes_sent;
+  totals_.bytes_if_parallel +=
+      commit.length * commit.members.size() *
+      static_cast<uint64_t>(RingBytesPerSync(static_cast<int64_t>(commit.members.size()),
+                                             static_cast<int64_t>(reference_->parameters)));
+  totals_.step_seconds += commit.step_seconds;
+  totals_.reduce_seconds += commit.reduce_seconds;
+  totals_.control_seconds += commit.control_seconds;
+  totals_.last_loss = commit.mean_loss;
+  if (round_->tail_dropped > 0) {
+    Note("samples_dropped",
+         fmt::format("{} samples at the end of an epoch: less than a global batch was left",
+                     round_->tail_dropped));
+  }
+  std::vector<bool> took_part(round_->members.size(), false);
+  for (const Contribution& c : round_->attempt->contributions) {
+    took_part[c.member] = true;
+    const RoundMember& member = round_->members[c.member];
+    if (!member.ready || member.ready->finite) continue;
+    Note("not_finite", fmt::format("{} is not finite in round {}: its {} samples are dropped",
+                                   member.name, commit.round, CountSamples(member.runs)));
+  }
+  for (size_t i = 0; i < took_part.size(); ++i) {
+    if (took_part[i]) continue;
+    Note("samples_returned",
+         fmt::format("{} samples of {} return: it is not in the commit of round {}",
+                     CountSamples(round_->members[i].runs), round_->members[i].name, commit.round));
+  }
+}
+
+bool JobMachine::Impl::AbortAttempt(bool split) {
+  const Attempt attempt = *std::move(round_->attempt);
+  round_->attempt.reset();
+  round_->splits += split ? 1 : 0;
+  std::vector<std::string> causes;
+  for (const Contribution& c : attempt.contributions) {
+    const RoundMember& member = round_->members[c.member];
+    if (c.failed) causes.push_back(c.failed->text);
+    if (!c.failed && !c.reduced) causes.push_back(fmt::format("{} did not report", member.name));
+  }
+  if (split) causes.push_back("the results differ");
+  const std::string why = fmt::format("{}", fmt::join(causes, "; "));
+  Note("round_failed", fmt::format("round {}, attempt {}: {}", round_->id, attempt.number, why));
+  for (const Contribution& c : attempt.contributions) {
+    const RoundMember& member = round_->members[c.member];
+    const Worker* worker = roster_.Find(member.name, member.incarnation);
+    if (worker != nullptr) Say(*worker, Abort{attempt.group, round_->id, attempt.number, why});
+  }
+  group_.reset();
+  if (round_->attempts >= config_.limits.attempts_max || round_->splits > 2) {
+    return Fail(fmt::format("round {} failed {} times; the last time: {}", round_->id,
+                            round_->attempts, why));
+  }
+  return Go(Phase::kTraining);
+}
+
+// A parallel round stands or falls as a whole: a failed step cannot be repaired in this version.
+bool JobMachine::Impl::AdvanceParallel() {
+  std::vector<std::string> causes;
+  std::vector<std::string> working;
+  std::vector<Member> all;
+  bool any_finite = false;
+  for (const Contribution& c : round_->attempt->contributions) {
+    const RoundMember& member = round_->members[c.member];
+    all.push_back({member.name, member.incarnation, StateNeed::kHolds});
+    const Worker* worker = roster_.Find(member.name, member.incarnation);
+    any_finite = any_finite || (member.ready && member.ready->finite);
+    if (c.failed) causes.push_back(fmt::format("step {}: {}", c.failed->step, c.failed->text));
+    if (member.ready || c.failed) continue;
+    if (worker == nullptr || worker->gone()) {
+      causes.push_back(fmt::format("{} was lost", member.name));
+    } else if (worker->stalled) {
+      causes.push_back(fmt::format("{} stands still", member.name));
+    } else {
+      working.push_back(member.name);
+    }
+  }
+  Attempt& attempt = *round_->attempt;
+  if (!causes.empty()) {
+    attempt.report_by = std::min(attempt.report_by, now_ + config_.limits.report);
+    if (!working.empty() && now_ < attempt.report_by) {
+      WakeAt(attempt.report_by);
+      return false;
+    }
+    return Fail(
+        fmt::format("parallel round {} broke off ({}); the job cannot go on from the middle "
+                    "of a parallel round: the last commit is at step {}",
+                    round_->id, fmt::join(causes, "; "), committed_.step));
+  }
+  bool present = false;
+  for (const std::string& name : working) present = present || roster_.Find(name)->present();
+  if (!working.empty()) {
+    if (working.size() < all.size()) {
+      waits_for_ = fmt::format("round {} waits for {}", round_->id, fmt::join(working, ", "));
+    }
+    if (present || working.size() == all.size()) {
+      round_->missed_at = absl::InfiniteFuture();
+      return false;
+    }
+    if (round_->missed_at == absl::InfiniteFuture()) round_->missed_at = now_;
+    const absl::Time until = AwaitMembers(all, round_->missed_at);
+    if (until > now_) {
+      WakeAt(until);
+      return false;
+    }
+  }
+  if (!any_finite) {
+    return Fail(
+        fmt::format("in parallel round {} no worker has finite parameters and loss", round_->id));
+  }
+  std::vector<Ballot> ballots;
+  for (const Contribution& c : attempt.contributions) {
+    const RoundMember& member = round_->members[c.member];
+    const Worker* worker = roster_.Find(member.name, member.incarnation);
+    ballots.push_back({c.reduced ? std::optional(c.reduced->state_hash) : std::nullopt,
+                       worker != nullptr && worker->present()});
+  }
+  const VoteResult vote = DecideVote(ballots);
+  if (vote.hash) return CommitRound(*vote.hash);
+  if (!working.empty() && !vote.split) return false;  // They return or are lost.
+  return Fail(
+      fmt::format("the members of parallel round {} have different parameters", round_->id));
+}
+
+}  // namespace rondo::server

@@ -1,0 +1,122 @@
+// What users see of the machine.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "server/core/job_machine_impl.h"
+
+namespace rondo::server {
+
+StatusView JobMachine::Impl::status(absl::Time now) const {
+  StatusView view;
+  if (!waits_for_.empty()) {
+    const auto seconds = absl::ToInt64Seconds(now - phase_since_);
+    view.reason = fmt::format("{} (for {} s)", waits_for_, seconds);
+  }
+  switch (phase_) {
+    case Phase::kBorder:
+      view.state = JobState::kWaiting;
+      break;
+    case Phase::kAssembling:
+    case Phase::kTraining:
+    case Phase::kReducing:
+      view.state = JobState::kRunning;
+      break;
+    case Phase::kEvaluating:
+    case Phase::kSaving:
+    case Phase::kCompleting:
+      view.state = Finishing() ? JobState::kEnding : JobState::kRunning;
+      break;
+    case Phase::kOver:
+      view.state = end_state_ == EndState::kDone      ? JobState::kDone
+                   : end_state_ == EndState::kStopped ? JobState::kStopped
+                                                      : JobState::kFailed;
+      view.reason = end_reason_;
+      break;
+  }
+  const auto total = static_cast<uint64_t>(config_.schedule.steps);
+  view.group = group_ ? group_->id : GroupId{};
+  view.committed_round = committed_.round;
+  view.step = committed_.step;
+  view.live_step = committed_.step;
+  view.total_steps = total;
+  view.syncs = committed_.syncs;
+  view.checksum = committed_.checksum.value();
+  view.last_loss = totals_.last_loss;
+  view.started_at = totals_.started_at;
+  if (committed_.step < total) {
+    const auto step = static_cast<int64_t>(committed_.step);
+    view.learning_rate = RateAt(config_.schedule, step);
+    view.next_length =
+        static_cast<uint64_t>(DecideRound(config_.policy, config_.schedule, step).length);
+  }
+  if (round_) {
+    view.open_round = round_->id;
+    uint64_t slowest = round_->first_step + round_->length;
+    for (const RoundMember& member : round_->members) {
+      const Worker* worker = roster_.Find(member.name);
+      if (worker == nullptr || member.ready || !worker->present()) continue;
+      const bool on_it = worker->progress.round == round_->id;
+      slowest = std::min(slowest, on_it ? worker->progress.step : round_->first_step);
+    }
+    view.live_step = std::max(view.step, slowest);
+  }
+  for (const auto& [name, worker] : roster_.workers()) {
+    if (!IsMember(worker) || !worker.present()) continue;
+    ++view.members;
+    if (round_) view.samples_per_second += worker.progress.samples_per_second;
+  }
+  view.bytes_sent = totals_.bytes_sent;
+  view.bytes_sent_if_parallel = totals_.bytes_if_parallel;
+  view.step_seconds = totals_.step_seconds;
+  view.reduce_seconds = totals_.reduce_seconds;
+  view.control_seconds = totals_.control_seconds;
+  view.evaluate_seconds = totals_.evaluate_seconds;
+  view.last_evaluation = totals_.last_evaluation;
+  view.parameters = reference_ ? reference_->parameters : 0;
+  view.samples_dropped = committed_.ledger.samples_dropped;
+  view.checkpoint_step = totals_.checkpoint_step;
+  return view;
+}
+
+std::vector<WorkerRow> JobMachine::Impl::workers() const {
+  std::vector<WorkerRow> rows;
+  const Group* group = assembly_ ? &assembly_->group : group_ ? &*group_ : nullptr;
+  for (const auto& [name, worker] : roster_.workers()) {
+    WorkerRow row;
+    row.name = name;
+    row.incarnation = worker.incarnation;
+    row.text = worker.text;
+    row.host = worker.host;
+    row.pid = worker.pid;
+    row.device = worker.device;
+    row.progress = worker.progress;
+    row.last_heard = worker.heard;
+    if (group != nullptr && !worker.gone()) {
+      const auto rank = group->RankOf(name, worker.incarnation);
+      if (rank) row.rank = static_cast<int>(*rank);
+    }
+    switch (worker.standing) {
+      case Standing::kPreparing:
+      case Standing::kPrepared:
+        row.state = !worker.stream      ? WorkerState::kAway
+                    : row.rank >= 0     ? WorkerState::kMember
+                    : worker.prepared() ? WorkerState::kCandidate
+                                        : WorkerState::kPreparing;
+        break;
+      case Standing::kLost:
+        row.state = WorkerState::kLost;
+        break;
+      case Standing::kLeft:
+        row.state = WorkerState::kLeft;
+        break;
+      case Standing::kRefused:
+        row.state = WorkerState::kRefused;
+        break;
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace rondo::server

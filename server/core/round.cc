@@ -1,0 +1,168 @@
+#include "server/core/round.h"
+
+#include <algorithm>
+#include <bit>
+#include <set>
+#include <utility>
+
+#include "common/mix64.h"
+#include "common/status_macros.h"
+
+namespace rondo::server {
+
+RoundMember* Round::Find(const std::string& name, Incarnation incarnation) {
+  return const_cast<RoundMember*>(std::as_const(*this).Find(name, incarnation));
+}
+
+const RoundMember* Round::Find(const std::string& name, Incarnation incarnation) const {
+  for (const RoundMember& member : members) {
+    if (member.name == name && member.incarnation == incarnation) return &member;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<Round> DecideOrder(const PolicyConfig& policy, const ScheduleConfig& schedule,
+                                  const OrderRequest& request) {
+  const RoundDecision decision = DecideRound(policy, schedule, static_cast<int64_t>(request.step));
+  Round round;
+  round.id = request.round;
+  round.group = request.group;
+  round.mode = decision.mode;
+  round.collective = request.collective;
+  round.density = request.density;
+  round.first_step = request.step;
+  round.length = static_cast<uint64_t>(decision.length);
+  ASSIGN_OR_RETURN(Share share,
+                   DecideShare(request.ledger, {request.train_samples, request.global_batch,
+                                                round.length, request.members.size()}));
+  for (uint64_t step = 0; step < round.length; ++step) {
+    round.rates.push_back(RateAt(schedule, static_cast<int64_t>(request.step + step)));
+  }
+  for (size_t rank = 0; rank < request.members.size(); ++rank) {
+    const Member& member = request.members[rank];
+    round.members.push_back({.name = member.name,
+                             .incarnation = member.incarnation,
+                             .runs = std::move(share.runs[rank]),
+                             .batch = share.batch[rank]});
+  }
+  round.tail_dropped = share.tail_dropped;
+  round.after = std::move(share.after);
+  return round;
+}
+
+Order OrderFor(const Round& round, size_t rank) {
+  Order order;
+  order.group = round.group;
+  order.round = round.id;
+  order.mode = round.mode;
+  order.collective = round.collective;
+  order.density = round.density;
+  order.first_step = round.first_step;
+  order.length = round.length;
+  order.rates = round.rates;
+  order.runs = round.members[rank].runs;
+  order.weight = static_cast<double>(round.members[rank].batch);
+  for (const RoundMember& member : round.members) {
+    order.weight_sum += static_cast<double>(member.batch);
+  }
+  order.evaluation_due = round.evaluation_due;
+  order.save_due = round.save_due;
+  return order;
+}
+
+OrderRecord RecordOf(const Round& round, absl::Time now) {
+  OrderRecord record;
+  record.round = round.id;
+  record.group = round.group;
+  record.mode = round.mode;
+  record.collective = round.collective;
+  record.first_step = round.first_step;
+  record.length = round.length;
+  record.rate_first = round.rates.front();
+  record.rates_hash = HashRates(round.rates);
+  for (const RoundMember& member : round.members) record.runs.push_back(member.runs);
+  record.at = now;
+  return record;
+}
+
+Reduce ReduceOf(const Round& round) {
+  Reduce reduce{round.attempt->group, round.id, round.attempt->number, {}};
+  for (const Contribution& contribution : round.attempt->contributions) {
+    reduce.contributors.push_back(
+        {static_cast<uint32_t>(reduce.contributors.size()), contribution.weight});
+  }
+  return reduce;
+}
+
+uint64_t HashRates(const std::vector<double>& rates) {
+  uint64_t hash = 0;
+  for (size_t i = 0; i < rates.size(); ++i) {
+    hash += Mix64(std::bit_cast<uint64_t>(rates[i]) + i * kSplitMix64Gamma);
+  }
+  return hash;
+}
+
+namespace {
+
+// Adds what the contributors measured.
+void AddMeasurements(const Round& round, uint64_t hash, absl::Time now, CommitRecord& commit) {
+  double loss_sum = 0;
+  double weight_sum = 0;
+  for (const Contribution& contribution : round.attempt->contributions) {
+    const RoundMember& member = round.members[contribution.member];
+    if (member.ready) {
+      commit.step_seconds = std::max(commit.step_seconds, member.ready->step_seconds);
+      if (contribution.weight > 0 && round.length > 0) {
+        loss_sum += contribution.weight * member.ready->loss_sum;
+        weight_sum += contribution.weight * static_cast<double>(round.length);
+      }
+    }
+    if (!contribution.reduced) continue;
+    const ReduceFacts& reduced = *contribution.reduced;
+    commit.reduce_seconds = std::max(commit.reduce_seconds, reduced.reduce_seconds);
+    for (const PhaseCost& cost : reduced.costs) commit.bytes_sent += cost.bytes_sent;
+    if (reduced.state_hash != hash) continue;
+    commit.parameter_norm_squared = reduced.parameter_norm_squared;
+    commit.residual_norm_squared += reduced.residual_norm_squared;
+  }
+  if (weight_sum > 0) commit.mean_loss = loss_sum / weight_sum;
+  commit.seconds = absl::ToDoubleSeconds(now - round.ordered_at);
+  commit.control_seconds =
+      std::max(0.0, commit.seconds - commit.step_seconds - commit.reduce_seconds);
+}
+
+}  // namespace
+
+CommitRecord DecideCommit(const Round& round, uint64_t hash, absl::Time now) {
+  CommitRecord commit;
+  commit.round = round.id;
+  commit.group = round.attempt->group;
+  commit.attempt = round.attempt->number;
+  commit.attempts = std::max<uint32_t>(1, round.attempts);
+  commit.mode = round.mode;
+  commit.first_step = round.first_step;
+  commit.length = round.length;
+  commit.rate_first = round.rates.empty() ? 0 : round.rates.front();
+  commit.state_hash = hash;
+  commit.ledger = round.after;
+  commit.at = now;
+  for (const RoundMember& member : round.members) commit.members.push_back(member.name);
+  std::set<size_t> taking_part;
+  for (const Contribution& contribution : round.attempt->contributions) {
+    const RoundMember& member = round.members[contribution.member];
+    taking_part.insert(contribution.member);
+    if (member.ready && !member.ready->finite) {
+      DropSamples(member.runs, commit.ledger);
+      continue;
+    }
+    commit.contributors.push_back(member.name);
+    commit.samples += CountSamples(member.runs);
+  }
+  for (size_t i = 0; i < round.members.size(); ++i) {
+    if (!taking_part.contains(i)) ReturnSamples(round.members[i].runs, commit.ledger);
+  }
+  AddMeasurements(round, hash, now, commit);
+  return commit;
+}
+
+}  // namespace rondo::server

@@ -1,0 +1,107 @@
+// One round: its order, who is ready, the attempts at its reduce, the commit. Plain values and pure
+// functions over them; job_machine decides when.
+#ifndef RONDO_SERVER_CORE_ROUND_H_
+#define RONDO_SERVER_CORE_ROUND_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/ids.h"
+#include "server/core/ledger.h"
+#include "server/core/messages.h"
+#include "server/core/policy.h"
+#include "server/core/records.h"
+#include "server/core/schedule.h"
+
+namespace rondo::server {
+
+// A member of the order's group. It keeps its part of the order through all attempts.
+struct RoundMember {
+  std::string name;
+  Incarnation incarnation;
+  std::vector<SampleRun> runs;
+  uint64_t batch = 0;  // Samples of a step.
+  std::optional<Ready> ready = {};
+  bool carries = false;  // The order was sent to it, or it says that it has it.
+};
+
+// What a contributor said about the open attempt. Neither: nothing yet, or it dropped out.
+struct Contribution {
+  size_t member = 0;  // Index in Round::members.
+  double weight = 0;  // 0: not finite, or no samples.
+  std::optional<ReduceFacts> reduced = {};
+  std::optional<Failed> failed = {};
+};
+
+// An attempt to reduce (local), or the steps themselves (parallel: attempt 0, Ready is the report).
+struct Attempt {
+  uint32_t number = 0;
+  GroupId group;
+  std::vector<Contribution> contributions = {};  // Rank order of `group`.
+  absl::Time deadline = absl::InfiniteFuture();
+  // Once one has failed or dropped out: how long the others have to report.
+  absl::Time report_by = absl::InfiniteFuture();
+};
+
+struct Round {
+  RoundId id;
+  GroupId group;  // The order's; a retry's group has another number.
+  RoundMode mode = RoundMode::kLocal;
+  Collective collective = Collective::kRing;
+  double density = 0;
+  uint64_t first_step = 0;
+  uint64_t length = 0;
+  std::vector<double> rates;
+  std::vector<RoundMember> members;  // Rank order of `group`.
+  uint64_t tail_dropped = 0;
+  LedgerState after;  // If every member delivers.
+  bool evaluation_due = false;
+  bool save_due = false;
+  absl::Time ordered_at;
+  absl::Time missed_at = absl::InfiniteFuture();  // All who can are ready since then.
+  uint32_t attempts = 0;                          // So far.
+  uint32_t splits = 0;                            // Attempts whose results differed.
+  std::vector<std::string> causes;                // Of failed attempts, in words.
+  std::optional<Attempt> attempt;
+
+  RoundMember* Find(const std::string& name, Incarnation incarnation);
+  const RoundMember* Find(const std::string& name, Incarnation incarnation) const;
+};
+
+struct OrderRequest {
+  RoundId round;
+  GroupId group;
+  std::vector<Member> members;
+  uint64_t step = 0;  // The round's first.
+  Collective collective = Collective::kRing;
+  double density = 0;
+  uint64_t train_samples = 0;
+  uint64_t global_batch = 0;
+  LedgerState ledger;
+};
+
+// The policy's next round over `members`; due flags, times and attempts are the caller's.
+// Errors: as DecideShare.
+absl::StatusOr<Round> DecideOrder(const PolicyConfig& policy, const ScheduleConfig& schedule,
+                                  const OrderRequest& request);
+
+Order OrderFor(const Round& round, size_t rank);
+OrderRecord RecordOf(const Round& round, absl::Time now);
+Reduce ReduceOf(const Round& round);  // Of the open attempt.
+
+// A hash of the rates' bits: the sum over i of Mix64(bits(rate_i) + i * 0x9E3779B97F4A7C15), mod
+// 2^64.
+uint64_t HashRates(const std::vector<double>& rates);
+
+// The open attempt's result with `hash` is committed: what the journal says of it. `members`: the
+// order's names. The ledger takes back what members outside the attempt were given; what
+// contributors that are not finite were given is dropped.
+CommitRecord DecideCommit(const Round& round, uint64_t hash, absl::Time now);
+
+}  // namespace rondo::server
+
+#endif  // RONDO_SERVER_CORE_ROUND_H_

@@ -1,0 +1,238 @@
+#include "server/core/scripted_workers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace rondo::server {
+namespace {
+
+std::string KeyOf(GroupId group, RoundId round, uint32_t attempt) {
+  return fmt::format("{}/{}/{}", group, round, attempt);
+}
+
+// The state that all members have after a round.
+uint64_t StateAfter(RoundId round) { return Mix64(1000 + round.value); }
+
+}  // namespace
+
+MachineConfig SmallJob(uint64_t workers_min, uint64_t workers_max) {
+  MachineConfig config;
+  config.job_id = "small-0123456789abcdef";
+  config.term = {1};
+  config.schedule.kind = ScheduleKind::kConstant;
+  config.schedule.peak = 0.1;
+  config.policy.policy = SyncPolicy::kConstant;
+  config.policy.base_steps = 4;
+  config.epochs = 3;
+  config.batch_global = 10;
+  config.workers_min = workers_min;
+  config.workers_max = workers_max;
+  config.wait = absl::Seconds(30);
+  config.has_test_set = true;
+  config.token_seed = {11, 22};
+  return config;
+}
+
+Facts SmallFacts() {
+  Facts facts;
+  facts.layout_hash = "layout";
+  facts.data_hash = "data";
+  facts.train_samples = 100;
+  facts.test_samples = 20;
+  facts.parameters = 7;
+  facts.files = {{"train", 1000, "abc"}};
+  return facts;
+}
+
+Script::Script(MachineConfig c, uint64_t seed) : config(c), machine(c), random_(seed) {
+  Take(machine.Start(now));
+}
+
+ScriptedWorker& Script::Join(const std::string& name, uint64_t incarnation) {
+  auto& slot = workers[name];
+  slot = std::make_unique<ScriptedWorker>();
+  slot->name = name;
+  slot->incarnation = {incarnation};
+  Redial(*slot);
+  return *slot;
+}
+
+void Script::Redial(ScriptedWorker& worker) {
+  last_stream_ = last_stream_.Next();
+  worker.stream = last_stream_;
+  worker.connected = true;
+  Handle(StreamOpened{worker.stream});
+  Hello hello;
+  hello.name = worker.name;
+  hello.incarnation = worker.incarnation;
+  hello.dial = ++worker.dial;
+  hello.protocol = 1;
+  hello.torch_version = "2.15.0";
+  hello.returning = worker.returning;
+  to_machine_[worker.stream].push_back({"", {}, hello});
+}
+
+void Script::Break(ScriptedWorker& worker) {
+  worker.connected = false;
+  to_machine_.erase(worker.stream);
+  to_workers_.erase(worker.stream);
+  Handle(StreamClosed{worker.stream});
+}
+
+void Script::Run() {
+  while (true) {
+    std::vector<StreamId> up;
+    std::vector<StreamId> down;
+    for (auto& [stream, queue] : to_machine_) {
+      if (!queue.empty()) up.push_back(stream);
+    }
+    for (auto& [stream, queue] : to_workers_) {
+      if (!queue.empty()) down.push_back(stream);
+    }
+    if (up.empty() && down.empty()) return;
+    const uint64_t pick = random_.Below(up.size() + down.size());
+    if (pick < up.size()) {
+      const StreamId stream = up[pick];
+      const WorkerMessage message = to_machine_[stream].front();
+      to_machine_[stream].pop_front();
+      SayAs(stream, message);
+      continue;
+    }
+    const StreamId stream = down[pick - up.size()];
+    const CoordinatorMessage message = to_workers_[stream].front();
+    to_workers_[stream].pop_front();
+    if (ScriptedWorker* worker = WorkerOf(stream)) Answer(*worker, message);
+  }
+}
+
+void Script::Pass(absl::Duration time) {
+  const absl::Time end = now + time;
+  absl::Time beat = now + absl::Seconds(1);
+  while (now < end) {
+    now = std::min({end, beat, std::max(wake_at_, now + absl::Milliseconds(1))});
+    Handle(TimerFired{});
+    if (now >= beat) {
+      beat += absl::Seconds(1);
+      for (auto& [name, worker] : workers) {
+        if (worker->connected && !worker->heard.empty()) Say(*worker, Progress{});
+      }
+    }
+    Run();
+  }
+}
+
+void Script::Handle(const Event& event) { Take(machine.Handle(event, now)); }
+
+void Script::Say(ScriptedWorker& worker, WorkerBody body) {
+  to_machine_[worker.stream].push_back({config.job_id, config.term, std::move(body)});
+}
+
+void Script::SayAs(StreamId stream, WorkerMessage message) {
+  Handle(Received{stream, message});
+  if (twice) Handle(Received{stream, message});
+}
+
+bool Script::Noted(const std::string& kind) const {
+  const auto notices = Records<NoticeRecord>();
+  return std::any_of(notices.begin(), notices.end(),
+                     [&](const NoticeRecord& n) { return n.kind == kind; });
+}
+
+void Script::Take(Effects effects) {
+  records.insert(records.end(), effects.records.begin(), effects.records.end());
+  wake_at_ = effects.wake_at;
+  for (Effect& effect : effects.effects) {
+    if (const auto* send = std::get_if<Send>(&effect)) {
+      to_workers_[send->stream].push_back(send->message);
+    } else if (const auto* close = std::get_if<CloseStream>(&effect)) {
+      closed.push_back(close->stream);
+      to_machine_.erase(close->stream);
+    } else if (auto* checkpoint = std::get_if<CompleteCheckpoint>(&effect)) {
+      checkpoints.push_back(*checkpoint);
+      Handle(CheckpointCompleted{checkpoint->step, checkpoint_ok, "disk full"});
+    } else if (const auto* f = std::get_if<Finish>(&effect)) {
+      finish = *f;
+    }
+  }
+}
+
+ScriptedWorker* Script::WorkerOf(StreamId stream) {
+  for (auto& [name, worker] : workers) {
+    if (worker->stream == stream && worker->connected) return worker.get();
+  }
+  return nullptr;
+}
+
+void Script::Answer(ScriptedWorker& worker, const CoordinatorMessage& message) {
+  worker.heard.push_back(message);
+  const auto& body = message.body;
+  if (std::get_if<Welcome>(&body)) {
+    Say(worker, Prepared{worker.facts, {}});
+    if (worker.order && worker.order->mode == RoundMode::kLocal && !worker.mute_ready) {
+      Say(worker, Ready{worker.order->group,
+                        worker.order->round,
+                        worker.order->length,
+                        0,
+                        worker.loss * static_cast<double>(worker.order->length),
+                        worker.finite,
+                        1,
+                        {}});
+    }
+  } else if (const auto* refuse = std::get_if<Refuse>(&body)) {
+    worker.refused = *refuse;
+  } else if (const auto* goodbye = std::get_if<Goodbye>(&body)) {
+    worker.exit_code = goodbye->exit_code;
+  } else if (const auto* assemble = std::get_if<Assemble>(&body)) {
+    if (assemble->purpose != Purpose::kRetry) worker.order.reset();
+    if (!worker.mute_endpoint) Say(worker, Endpoint{assemble->group, worker.name});
+  } else if (const auto* mesh = std::get_if<Mesh>(&body)) {
+    const Assemble last = worker.Heard<Assemble>().back();
+    worker.state = last.round ? last.state_hash : StateAfter({});
+    worker.round = last.round;
+    if (!worker.mute_formed) {
+      Say(worker, Formed{mesh->group, worker.wrong_state.value_or(worker.state), 0.1, 0});
+    }
+  } else if (const auto* order = std::get_if<Order>(&body)) {
+    worker.order = *order;
+    if (worker.mute_ready) return;
+    Ready ready{order->group,
+                order->round,
+                order->length,
+                0,
+                worker.loss * static_cast<double>(order->length),
+                worker.finite,
+                1,
+                {}};
+    if (order->mode == RoundMode::kParallel) {
+      ready.reduced.state_hash = worker.wrong_hash.value_or(StateAfter(order->round));
+      worker.staged[KeyOf(order->group, order->round, 0)] = ready.reduced.state_hash;
+    }
+    Say(worker, ready);
+  } else if (const auto* reduce = std::get_if<Reduce>(&body)) {
+    if (worker.mute_reduced) return;
+    Reduced reduced{reduce->group, reduce->round, reduce->attempt, {}, true};
+    reduced.reduced.state_hash = worker.wrong_hash.value_or(StateAfter(reduce->round));
+    reduced.reduced.costs = {{Phase::kReduce, 100, 100, 10, 0.1, 1}};
+    worker.staged[KeyOf(reduce->group, reduce->round, reduce->attempt)] =
+        reduced.reduced.state_hash;
+    Say(worker, reduced);
+  } else if (const auto* commit = std::get_if<Commit>(&body)) {
+    worker.order.reset();
+    const auto staged = worker.staged.find(KeyOf(commit->group, commit->round, commit->attempt));
+    if (staged == worker.staged.end() || staged->second != commit->state_hash) return;
+    worker.state = commit->state_hash;
+    worker.round = commit->round;
+  } else if (const auto* evaluate = std::get_if<EvaluateNow>(&body)) {
+    if (!worker.mute_evaluated) {
+      Say(worker, Evaluated{evaluate->group, evaluate->round, 4, 3, 5, 0.1});
+    }
+  } else if (const auto* save = std::get_if<SaveNow>(&body)) {
+    Saved saved{save->group, save->round, save->step, {}};
+    for (StateFile file : save->files) saved.files.push_back({file, 10, "hash"});
+    Say(worker, saved);
+  }
+}
+
+}  // namespace rondo::server

@@ -1,0 +1,114 @@
+// For tests of JobMachine: workers that answer as they should, on streams without delay, and a
+// clock that moves when told. One seed chooses whose message comes next.
+#ifndef RONDO_SERVER_CORE_SCRIPTED_WORKERS_H_
+#define RONDO_SERVER_CORE_SCRIPTED_WORKERS_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/mix64.h"
+#include "server/core/job_machine.h"
+
+namespace rondo::server {
+
+// A small job: 100 samples, batch 10, 3 epochs, constant H = 4, workers a, b, ...
+MachineConfig SmallJob(uint64_t workers_min, uint64_t workers_max);
+Facts SmallFacts();
+
+// A worker as the coordinator sees it. What it answers can be changed by the test.
+struct ScriptedWorker {
+  std::string name;
+  Incarnation incarnation;
+  uint64_t dial = 0;
+  StreamId stream;
+  bool connected = false;
+  std::optional<Returning> returning;  // Sent with the next Hello.
+  Facts facts = SmallFacts();
+  uint64_t state = 0;  // Stands for the parameters; its hash is itself.
+  RoundId round;       // Of the state.
+  bool mute_endpoint = false;
+  bool mute_formed = false;
+  bool mute_ready = false;
+  bool mute_reduced = false;
+  bool mute_evaluated = false;
+  bool finite = true;
+  std::optional<uint64_t> wrong_hash;
+  std::optional<uint64_t> wrong_state;
+  double loss = 1;
+  std::vector<CoordinatorMessage> heard;
+  std::optional<uint32_t> exit_code;
+  std::optional<Refuse> refused;
+  std::optional<Order> order;
+  std::map<std::string, uint64_t> staged;
+
+  // All bodies of one kind that it has heard.
+  template <typename T>
+  std::vector<T> Heard() const {
+    std::vector<T> bodies;
+    for (const CoordinatorMessage& m : heard) {
+      if (const T* body = std::get_if<T>(&m.body)) bodies.push_back(*body);
+    }
+    return bodies;
+  }
+};
+
+class Script {
+ public:
+  explicit Script(MachineConfig config, uint64_t seed = 1);
+
+  // A worker says Hello; Run lets it come in.
+  ScriptedWorker& Join(const std::string& name, uint64_t incarnation = 1);
+  // The same worker on a new stream.
+  void Redial(ScriptedWorker& worker);
+  void Break(ScriptedWorker& worker);  // Its stream.
+  // Delivers messages until none is under way.
+  void Run();
+  // Time passes: timers fire, heartbeats of connected workers come.
+  void Pass(absl::Duration time);
+  void Handle(const Event& event);
+  void Say(ScriptedWorker& worker, WorkerBody body);
+  void SayAs(StreamId stream, WorkerMessage message);
+
+  // Records of one kind, oldest first.
+  template <typename T>
+  std::vector<T> Records() const {
+    std::vector<T> found;
+    for (const Record& record : records) {
+      if (const T* r = std::get_if<T>(&record)) found.push_back(*r);
+    }
+    return found;
+  }
+  bool Noted(const std::string& kind) const;
+
+  MachineConfig config;
+  JobMachine machine;
+  absl::Time now = absl::UnixEpoch() + absl::Hours(1);
+  bool twice = false;  // Each message of a worker comes twice.
+  std::vector<Record> records;
+  std::map<std::string, std::unique_ptr<ScriptedWorker>> workers;
+  std::vector<CompleteCheckpoint> checkpoints;
+  bool checkpoint_ok = true;
+  std::optional<Finish> finish;
+  std::vector<StreamId> closed;
+
+ private:
+  void Take(Effects effects);
+  void Answer(ScriptedWorker& worker, const CoordinatorMessage& message);
+  ScriptedWorker* WorkerOf(StreamId stream);
+
+  SplitMix64 random_;
+  StreamId last_stream_;
+  std::map<StreamId, std::deque<CoordinatorMessage>> to_workers_;
+  std::map<StreamId, std::deque<WorkerMessage>> to_machine_;
+  absl::Time wake_at_ = absl::InfiniteFuture();
+};
+
+}  // namespace rondo::server
+
+#endif  // RONDO_SERVER_CORE_SCRIPTED_WORKERS_H_
