@@ -13,9 +13,9 @@ enum class ElementType { kFloat32, kInt64 };
 // `ints`, as `type` says; the other is empty.
 struct HostArray {
   ElementType type = ElementType::kFloat32;
-  std::vector<int64_t> shape;
-  std::vector<float> floats;
-  std::vector<int64_t> ints;
+  std::vector<int64_t> shape = {};
+  std::vector<float> floats = {};
+  std::vector<int64_t> ints = {};
 };
 
 // `size` samples: inputs [size, ...input shape] and targets [size, ...target shape]. `positions`

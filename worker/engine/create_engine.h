@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "worker/data/batch.h"
 #include "worker/engine/engine.h"
 
 namespace rondo {
@@ -24,6 +25,7 @@ struct EngineOptions {
   LossKind loss = LossKind::kCrossEntropy;
   uint64_t seed = 0;                      // of the initial values and of what is random in a step
   std::vector<int64_t> input_shape = {};  // of one sample; Dataset::input_shape()
+  ElementType input_type = ElementType::kFloat32;  // Dataset::input_type()
   int64_t class_count = 0;  // Dataset::class_count() over all data; 0: not known, or kMse
   int64_t micro = 0;        // at most that many samples at once; 0: the whole batch
   int threads = 1;          // of the library, in this process

@@ -11,7 +11,7 @@ def _impl(ctx):
         fail("no torch under {}: run deploy/setup {} (or set {})".format(root, ctx.attr.flavour, var))
 
     # Only these header directories: torch's google/, fmt/, pybind11/ ... stay hidden.
-    for d in ["ATen", "c10", "torch"]:
+    for d in ["ATen", "c10", "caffe2", "torch"]:
         ctx.symlink(top.get_child("torch").get_child("include").get_child(d), "include/" + d)
     nv = top.get_child("nvidia")
     if ctx.attr.flavour == "cuda":
