@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "server/cli/exit_code.h"
+#include "server/cli/plan.h"
 #include "server/cli/rounds.h"
 #include "server/cli/status.h"
 #include "server/cli/stop.h"
@@ -12,6 +13,7 @@ int main(int argc, char** argv) {
   CLI::App app("Trains one model on many workers in rounds, and tells what happened", "rondo");
   app.require_subcommand(1);
   int exit_code = rondo::cli::kExitDone;
+  rondo::cli::AddPlanVerb(app, &exit_code);
   rondo::cli::AddStatusVerb(app, &exit_code);
   rondo::cli::AddRoundsVerb(app, &exit_code);
   rondo::cli::AddWatchVerb(app, &exit_code);

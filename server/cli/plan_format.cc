@@ -1,0 +1,142 @@
+#include "server/cli/plan_format.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "server/cli/plot.h"
+#include "server/cli/units.h"
+
+namespace rondo::cli {
+namespace {
+
+constexpr int kPlotRows = 6;
+constexpr size_t kLengthsShown = 4;
+
+std::optional<int64_t> BytesPerSync(const PlanView& view) {
+  if (!view.parameters) return std::nullopt;
+  return RingBytesPerSync(view.workers, *view.parameters);
+}
+
+std::optional<double> Seconds(const PlanView& view, int64_t syncs) {
+  if (!view.step_seconds || !view.sync_seconds) return std::nullopt;
+  return PredictSeconds(view.plan.steps, syncs, *view.step_seconds, *view.sync_seconds);
+}
+
+// "2 x 12, 3 x 4, ..., 28 x 1": the first and the last ones.
+std::string LengthsText(const std::vector<LengthRun>& lengths) {
+  std::string text;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    if (i == kLengthsShown && lengths.size() > 2 * kLengthsShown) {
+      text += ", ...";
+      i = lengths.size() - kLengthsShown;
+    }
+    text += fmt::format("{}{} x {}", text.empty() ? "" : ", ", lengths[i].length, lengths[i].count);
+  }
+  return text;
+}
+
+// The first step of each column of a plot, and the end of the last.
+std::vector<int64_t> ColumnBorders(int64_t steps) {
+  const int64_t columns = std::min<int64_t>(kPlotColumns, steps);
+  std::vector<int64_t> borders;
+  for (int64_t c = 0; c <= columns; ++c) borders.push_back(c * steps / columns);
+  return borders;
+}
+
+// Each column shows the longest round that it touches; a parallel round is one sync a step.
+Plot LengthPlot(const PlanView& view) {
+  const std::vector<int64_t> borders = ColumnBorders(view.schedule.steps);
+  Plot plot = {.title = "H, steps between syncs (log scale)",
+               .values = std::vector<double>(borders.size() - 1),
+               .log_scale = true,
+               .first = 0,
+               .last = view.schedule.steps};
+  size_t column = 0;
+  VisitRounds(view.policy, view.schedule, [&](const RoundRun& run) {
+    const int64_t end = run.first_step + run.length * run.count;
+    const double h = run.mode == RoundMode::kParallel ? 1 : static_cast<double>(run.length);
+    while (column < plot.values.size() && borders[column + 1] <= run.first_step) ++column;
+    for (size_t c = column; c < plot.values.size() && borders[c] < end; ++c) {
+      plot.values[c] = std::max(plot.values[c], h);
+    }
+  });
+  return plot;
+}
+
+Plot RatePlot(const PlanView& view) {
+  const std::vector<int64_t> borders = ColumnBorders(view.schedule.steps);
+  Plot plot = {.title = "learning rate", .first = 0, .last = view.schedule.steps};
+  for (size_t c = 0; c + 1 < borders.size(); ++c) {
+    plot.values.push_back(RateAt(view.schedule, (borders[c] + borders[c + 1] - 1) / 2));
+  }
+  return plot;
+}
+
+std::string BytesLines(const PlanView& view) {
+  const std::optional<int64_t> bytes = BytesPerSync(view);
+  if (!bytes) {
+    return "bytes        unknown: the model's size comes from its init file or --parameters\n";
+  }
+  const auto total = [&](int64_t syncs) {
+    return BytesText(static_cast<uint64_t>(*bytes) * static_cast<uint64_t>(syncs));
+  };
+  return fmt::format(
+      "bytes        {} a sync sent by each of {} workers ({} parameters)\n"
+      "             {} in all by each; parallel: {}\n",
+      BytesText(static_cast<uint64_t>(*bytes)), view.workers, *view.parameters,
+      total(view.plan.syncs), total(view.plan.steps));
+}
+
+std::string TimeLines(const PlanView& view) {
+  const std::optional<double> seconds = Seconds(view, view.plan.syncs);
+  if (!seconds) {
+    return "time         unknown: give --step-seconds and --sync-seconds\n";
+  }
+  const double longest = static_cast<double>(view.plan.longest_round) * *view.step_seconds;
+  return fmt::format(
+      "time         {}; parallel: {}\n"
+      "at risk      {} of work in the longest round\n",
+      SecondsText(*seconds), SecondsText(*Seconds(view, view.plan.steps)), SecondsText(longest));
+}
+
+}  // namespace
+
+nlohmann::ordered_json PlanJson(const PlanView& view) {
+  nlohmann::ordered_json json;
+  json["steps"] = view.plan.steps;
+  json["rounds"] = view.plan.rounds;
+  json["syncs"] = view.plan.syncs;
+  json["percent_of_parallel"] = view.plan.percent_of_parallel;
+  json["longest_round"] = view.plan.longest_round;
+  json["checksum"] = view.plan.checksum;
+  nlohmann::ordered_json lengths = nlohmann::ordered_json::array();
+  for (const LengthRun& run : view.plan.lengths) lengths.push_back({run.length, run.count});
+  json["lengths_rle"] = std::move(lengths);
+  json["bytes_per_sync"] = nullptr;
+  if (const auto bytes = BytesPerSync(view)) json["bytes_per_sync"] = *bytes;
+  json["predicted_seconds"] = nullptr;
+  if (const auto seconds = Seconds(view, view.plan.syncs)) json["predicted_seconds"] = *seconds;
+  return json;
+}
+
+std::string PlanText(const PlanView& view, bool ascii) {
+  const PlanSummary& plan = view.plan;
+  std::string text = fmt::format(
+      "job          {}\n"
+      "steps        {}\n"
+      "rounds       {}; the longest has {} steps, from step {}\n"
+      "syncs        {}, {:.3g} % of parallel\n"
+      "checksum     {}\n"
+      "lengths      {}\n",
+      view.name, plan.steps, plan.rounds, plan.longest_round, plan.longest_first_step, plan.syncs,
+      plan.percent_of_parallel, plan.checksum, LengthsText(plan.lengths));
+  text += BytesLines(view) + TimeLines(view) + "\n";
+  text += DrawPlot(LengthPlot(view), kPlotRows, ascii) + "\n";
+  text += DrawPlot(RatePlot(view), kPlotRows, ascii);
+  return text;
+}
+
+}  // namespace rondo::cli

@@ -1,0 +1,37 @@
+// A plan as text and as JSON.
+#ifndef RONDO_SERVER_CLI_PLAN_FORMAT_H_
+#define RONDO_SERVER_CLI_PLAN_FORMAT_H_
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "server/core/plan.h"
+#include "server/core/policy.h"
+#include "server/core/schedule.h"
+
+namespace rondo::cli {
+
+struct PlanView {
+  std::string name;
+  ScheduleConfig schedule;
+  PolicyConfig policy;
+  PlanSummary plan;
+  int64_t workers = 1;
+  std::optional<int64_t> parameters;
+  std::optional<double> step_seconds;
+  std::optional<double> sync_seconds;
+};
+
+// steps, rounds, syncs, percent_of_parallel, longest_round, checksum, lengths_rle [[length, count],
+// ...], bytes_per_sync (sent by each worker; null when unknown), predicted_seconds (null when
+// unknown). These names stay.
+nlohmann::ordered_json PlanJson(const PlanView& view);
+
+// The same for people, with plots of H and of the rate over the steps; at most 80 columns.
+std::string PlanText(const PlanView& view, bool ascii);
+
+}  // namespace rondo::cli
+
+#endif  // RONDO_SERVER_CLI_PLAN_FORMAT_H_
