@@ -14,11 +14,15 @@ int64_t MlpParameters(const v1::Mlp& mlp) {
   return count;
 }
 
-// conv 3x3 to 16, pool, conv 3x3 to 32, pool, linear to 10; one input channel.
+// conv 3x3 to 16, pool 2, conv 3x3 to 32, pool 2, linear to ten classes; samples [height, width] or
+// [channels, height, width].
 std::optional<int64_t> ConvnetParameters(const v1::Resolved& resolved) {
-  if (resolved.sample_shape_size() != 2) return std::nullopt;
-  const int64_t pixels = (resolved.sample_shape(0) / 4) * (resolved.sample_shape(1) / 4);
-  return (9 + 1) * 16 + (16 * 9 + 1) * 32 + (32 * pixels + 1) * 10;
+  const int dimensions = resolved.sample_shape_size();
+  if (dimensions < 2 || dimensions > 3) return std::nullopt;
+  const int64_t channels = dimensions == 3 ? resolved.sample_shape(0) : 1;
+  const int64_t pixels =
+      (resolved.sample_shape(dimensions - 2) / 4) * (resolved.sample_shape(dimensions - 1) / 4);
+  return (9 * channels + 1) * 16 + (9 * 16 + 1) * 32 + (32 * pixels + 1) * 10;
 }
 
 }  // namespace

@@ -11,7 +11,8 @@
 
 namespace rondo::cli {
 
-// From the built-in model's layers (convnet: needs the resolved shape of a sample), else from the
+// From the built-in model's layers (convnet: needs the resolved shape of a sample, and is taken to
+// have ten classes, which no header says), else from the
 // header of the init file below `files_dir`. nullopt: a TorchScript model without init file.
 // Errors: those of reading the init file.
 absl::StatusOr<std::optional<int64_t>> CountParameters(const v1::Job& job,

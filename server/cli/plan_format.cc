@@ -13,7 +13,6 @@ namespace rondo::cli {
 namespace {
 
 constexpr int kPlotRows = 6;
-constexpr size_t kLengthsShown = 4;
 
 std::optional<int64_t> BytesPerSync(const PlanView& view) {
   if (!view.parameters) return std::nullopt;
@@ -25,15 +24,21 @@ std::optional<double> Seconds(const PlanView& view, int64_t syncs) {
   return PredictSeconds(view.plan.steps, syncs, *view.step_seconds, *view.sync_seconds);
 }
 
-// "2 x 12, 3 x 4, ..., 28 x 1": the first and the last ones.
+// "12 of 2, 4 of 3, ..., 1 of 28": all of them, or as many of both ends as fit the line.
 std::string LengthsText(const std::vector<LengthRun>& lengths) {
+  constexpr size_t kColumns = 67;
   std::string text;
-  for (size_t i = 0; i < lengths.size(); ++i) {
-    if (i == kLengthsShown && lengths.size() > 2 * kLengthsShown) {
-      text += ", ...";
-      i = lengths.size() - kLengthsShown;
+  for (size_t ends = std::min<size_t>(lengths.size(), 8); ends > 0; --ends) {
+    text.clear();
+    for (size_t i = 0; i < lengths.size(); ++i) {
+      if (i == ends && lengths.size() > 2 * ends) {
+        text += ", ...";
+        i = lengths.size() - ends;
+      }
+      text +=
+          fmt::format("{}{} of {}", text.empty() ? "" : ", ", lengths[i].count, lengths[i].length);
     }
-    text += fmt::format("{}{} x {}", text.empty() ? "" : ", ", lengths[i].length, lengths[i].count);
+    if (text.size() <= kColumns) break;
   }
   return text;
 }
