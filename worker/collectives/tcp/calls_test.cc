@@ -1,7 +1,8 @@
 // The calls that move bytes: gathers, all-to-all, broadcast, point to point; sizes from zero up.
 #include <gtest/gtest.h>
 
-#include <numeric>
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include "common/status_matchers.h"

@@ -15,7 +15,7 @@ namespace {
 
 // One write or direct read: large enough to be cheap, small enough that sending and receiving take
 // turns.
-constexpr int64_t kIoBytesMax = 256 << 10;
+constexpr int64_t kIoBytesMax = 1 << 20;
 // A gated message waits for this much before it sends again, or for its end.
 constexpr int64_t kGatePieceBytes = 64 << 10;
 // Payloads up to this size are read together with their header.

@@ -63,7 +63,7 @@ class Lane {
   bool HasToReceive() const { return next_in_ < incoming_.size(); }
   bool IsDone() const { return !HasToSend() && !HasToReceive(); }
 
-  // One piece of at most some hundred KB, without waiting; `moved` becomes true if a byte went.
+  // One piece of at most 1 MB, without waiting; `moved` becomes true if a byte went.
   // Errors: Unavailable; Receive also InvalidArgument for a header that is not the expected one.
   absl::Status Send(bool* moved);
   absl::Status Receive(bool* moved);

@@ -4,7 +4,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
+#include <functional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -225,13 +228,20 @@ TEST(MeshTest, TheFlagEndsTheGroupsCallsToo) {
 
 TEST(MeshTest, RefusesASpecThatCannotBe) {
   const auto listener = Listen();
-  MeshSpec spec = Spec(2, {"", ""});
+  MeshSpec spec = Spec(2, {listener->Endpoint(), "nonsense"});
   EXPECT_THAT(Connect(*listener, spec), StatusIs(StatusCode::kInvalidArgument));
   spec.rank = 0;
   EXPECT_THAT(Connect(*listener, spec),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("rank 1")));
   spec.token = "short";
   EXPECT_THAT(Connect(*listener, spec), StatusIs(StatusCode::kInvalidArgument, HasSubstr("token")));
+}
+
+TEST(MeshTest, RefusesLoopbackMixedWithRemote) {  // S60
+  const auto listener = Listen();
+  const MeshSpec spec = Spec(1, {"rondo-tcp/1 192.0.2.7:4000", listener->Endpoint()});
+  EXPECT_THAT(Connect(*listener, spec),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("rank 1 is to be reached on loop")));
 }
 
 // S88.

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <list>
@@ -38,7 +39,8 @@ class MeshBuilder {
         accept_from_(Deadline::After(absl::ZeroDuration())),
         streams_(spec.endpoints.size()) {}
 
-  absl::Status AddDialers();
+  // `addresses` by rank.
+  void AddDialers(const std::vector<std::vector<SocketAddress>>& addresses);
   // Blocks until each peer has a connection.
   absl::Status Build();
   std::vector<std::unique_ptr<Stream>> TakeStreams() { return std::move(streams_); }
@@ -67,20 +69,14 @@ class MeshBuilder {
   std::vector<pollfd> polled_;
 };
 
-absl::Status MeshBuilder::AddDialers() {
+void MeshBuilder::AddDialers(const std::vector<std::vector<SocketAddress>>& addresses) {
   for (int peer = spec_.rank + 1; peer < ranks(); ++peer) {
-    absl::StatusOr<std::vector<SocketAddress>> addresses = DecodeEndpoint(spec_.endpoints[peer]);
-    if (!addresses.ok()) {
-      return absl::InvalidArgumentError(fmt::format("group {}, rank {}: {}", spec_.group, peer,
-                                                    std::string(addresses.status().message())));
-    }
     const Hello me = {.kind = HelloKind::kHello,
                       .sender = static_cast<uint16_t>(spec_.rank),
                       .receiver = static_cast<uint16_t>(peer),
                       .ranks = static_cast<uint32_t>(ranks())};
-    dialers_.emplace_back(stamp_, me, *std::move(addresses), spec_.options.handshake_limit);
+    dialers_.emplace_back(stamp_, me, addresses[peer], spec_.options.handshake_limit);
   }
-  return absl::OkStatus();
 }
 
 bool MeshBuilder::IsComplete() const {
@@ -209,6 +205,35 @@ absl::Status CheckSpec(const MeshSpec& spec) {
   return absl::OkStatus();
 }
 
+bool IsLoopbackOnly(const std::vector<SocketAddress>& addresses) {
+  return std::all_of(addresses.begin(), addresses.end(),
+                     [](const SocketAddress& address) { return address.IsLoopback(); });
+}
+
+// The addresses of each rank. Loopback mixed with remote is refused (S60): a worker that can be
+// reached from its own machine alone would be waited for in vain, or another one be found in its
+// place.
+absl::StatusOr<std::vector<std::vector<SocketAddress>>> DecodeEndpoints(const MeshSpec& spec) {
+  std::vector<std::vector<SocketAddress>> all;
+  for (size_t rank = 0; rank < spec.endpoints.size(); ++rank) {
+    absl::StatusOr<std::vector<SocketAddress>> addresses = DecodeEndpoint(spec.endpoints[rank]);
+    if (!addresses.ok()) {
+      return absl::InvalidArgumentError(fmt::format("group {}, rank {}: {}", spec.group, rank,
+                                                    std::string(addresses.status().message())));
+    }
+    all.push_back(*std::move(addresses));
+    if (IsLoopbackOnly(all.back()) != IsLoopbackOnly(all.front())) {
+      const bool first = IsLoopbackOnly(all.front());
+      return absl::InvalidArgumentError(fmt::format(
+          "group {}: rank {} is to be reached on loopback only ({}), rank {} from other machines "
+          "({}); give the first an address that all can reach",
+          spec.group, first ? 0 : rank, spec.endpoints[first ? 0 : rank], first ? rank : 0,
+          spec.endpoints[first ? rank : 0]));
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectMesh(const TcpListener& listener,
@@ -217,10 +242,11 @@ absl::StatusOr<std::unique_ptr<Communicator>> ConnectMesh(const TcpListener& lis
                                                           std::shared_ptr<AbortFlag> abort) {
   RETURN_IF_ERROR(CheckSpec(spec));
   if (spec.endpoints.size() == 1) return MakeGroupOfOne();
+  ASSIGN_OR_RETURN(const auto addresses, DecodeEndpoints(spec));
   GroupStamp stamp = {.job_hash = spec.job_hash, .group = spec.group};
   std::memcpy(stamp.token.data(), spec.token.data(), stamp.token.size());
   MeshBuilder builder(listener, spec, stamp, Deadline::After(timeout), abort.get());
-  RETURN_IF_ERROR(builder.AddDialers());
+  builder.AddDialers(addresses);
   RETURN_IF_ERROR(builder.Build());
   auto exchange =
       std::make_unique<Exchange>(spec.rank, stamp, builder.TakeStreams(), std::move(abort));
