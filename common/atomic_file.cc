@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -17,12 +19,16 @@
 namespace rondo {
 namespace {
 
+// Two writers of one path do not share a temporary file.
+std::atomic<uint64_t> files_made = 0;
+
 constexpr size_t kWriteBytesMax = size_t{1} << 30;  // write(2) takes no more than 2 GiB at once.
 
 }  // namespace
 
 AtomicFile::AtomicFile(std::string path)
-    : path_(std::move(path)), temporary_(fmt::format("{}.tmp.{}", path_, getpid())) {
+    : path_(std::move(path)),
+      temporary_(fmt::format("{}.tmp.{}.{}", path_, getpid(), files_made++)) {
   fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd_ < 0) Fail("create");
 }

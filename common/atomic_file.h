@@ -10,7 +10,8 @@
 namespace rondo {
 
 // Readers of `path` see the old content or the new, never a part, also after a crash. Without
-// Commit nothing changes. Threads: one, and one writer a path in a process.
+// Commit nothing changes. Threads: one. Of several writers of one path the last Commit
+// wins.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path);

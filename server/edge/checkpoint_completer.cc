@@ -1,0 +1,45 @@
+#include "server/edge/checkpoint_completer.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+
+namespace rondo::server {
+
+CheckpointCompleter::CheckpointCompleter(CheckpointStore* store, Coordinator* coordinator)
+    : store_(store), coordinator_(coordinator), thread_([this] { Run(); }) {}
+
+CheckpointCompleter::~CheckpointCompleter() {
+  {
+    absl::MutexLock lock(&mutex_);
+    ending_ = true;
+  }
+  thread_.join();
+}
+
+void CheckpointCompleter::Complete(const CompleteCheckpoint& request) {
+  absl::MutexLock lock(&mutex_);
+  waiting_.push_back(request);
+}
+
+void CheckpointCompleter::Run() {
+  for (;;) {
+    CompleteCheckpoint request;
+    {
+      absl::MutexLock lock(&mutex_);
+      const auto has_work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        return ending_ || !waiting_.empty();
+      };
+      mutex_.Await(absl::Condition(&has_work));
+      if (waiting_.empty()) return;
+      request = std::move(waiting_.front());
+      waiting_.pop_front();
+    }
+    const absl::Status status = store_->Complete(request);
+    coordinator_->Submit(
+        CheckpointCompleted{request.step, status.ok(), std::string(status.message())});
+  }
+}
+
+}  // namespace rondo::server

@@ -1,0 +1,39 @@
+// Completes checkpoints on a thread of its own: manifests wait for the disk, the coordinator does
+// not.
+#ifndef RONDO_SERVER_EDGE_CHECKPOINT_COMPLETER_H_
+#define RONDO_SERVER_EDGE_CHECKPOINT_COMPLETER_H_
+
+#include <deque>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "server/core/job_machine.h"
+#include "server/edge/checkpoint_store.h"
+#include "server/runtime/coordinator.h"
+
+namespace rondo::server {
+
+// Threads: any. Ownership: borrows both, which must outlive it.
+class CheckpointCompleter final : public CheckpointSink {
+ public:
+  CheckpointCompleter(CheckpointStore* store, Coordinator* coordinator);
+  // Finishes what it was asked for. The coordinator was stopped before.
+  ~CheckpointCompleter() override;
+
+  void Complete(const CompleteCheckpoint& request) override;
+
+ private:
+  void Run();
+
+  CheckpointStore* const store_;
+  Coordinator* const coordinator_;
+  absl::Mutex mutex_;
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  std::deque<CompleteCheckpoint> waiting_ ABSL_GUARDED_BY(mutex_);
+  std::thread thread_;
+};
+
+}  // namespace rondo::server
+
+#endif  // RONDO_SERVER_EDGE_CHECKPOINT_COMPLETER_H_

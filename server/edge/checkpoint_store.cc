@@ -1,0 +1,257 @@
+#include "server/edge/checkpoint_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "common/ids.h"
+#include "common/status_macros.h"
+
+namespace rondo::server {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+constexpr std::string_view kStepPrefix = "step-";
+constexpr std::string_view kManifest = "manifest.json";
+
+std::string_view KindName(StateFile file) {
+  switch (file) {
+    case StateFile::kParameters:
+      return "parameters";
+    case StateFile::kBuffers:
+      return "buffers";
+    case StateFile::kLocal:
+      return "local";
+  }
+  return "unknown";
+}
+
+bool IsSha256(const std::string& text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+// The step of a folder's name; none: it is something else.
+std::optional<uint64_t> StepOf(const std::string& folder) {
+  if (folder.rfind(kStepPrefix, 0) != 0) return std::nullopt;
+  const char* begin = folder.data() + kStepPrefix.size();
+  const char* end = folder.data() + folder.size();
+  uint64_t step = 0;
+  const auto [rest, error] = std::from_chars(begin, end, step);
+  if (error != std::errc() || rest != end) return std::nullopt;
+  return step;
+}
+
+std::vector<uint64_t> StepsIn(const std::string& root) {
+  std::vector<uint64_t> steps;
+  std::error_code error;
+  for (fs::directory_iterator it(root, error), end; !error && it != end; it.increment(error)) {
+    if (const auto step = StepOf(it->path().filename().string())) steps.push_back(*step);
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+ordered_json EncodeLedger(const LedgerState& ledger) {
+  ordered_json returned = ordered_json::array();
+  for (const SampleRun& run : ledger.returned) {
+    returned.push_back({{"epoch", run.epoch},
+                        {"first", run.first},
+                        {"count", run.count},
+                        {"stride", run.stride},
+                        {"steps", run.steps},
+                        {"advance", run.advance},
+                        {"same_steps", run.same_steps}});
+  }
+  return {{"epoch", ledger.epoch},
+          {"position", ledger.position},
+          {"returned", returned},
+          {"samples_used", ledger.samples_used},
+          {"samples_dropped", ledger.samples_dropped}};
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> StateFileName(StateFile file, const std::string& worker) {
+  switch (file) {
+    case StateFile::kParameters:
+      return "params.safetensors";
+    case StateFile::kBuffers:
+      return "buffers.safetensors";
+    case StateFile::kLocal:
+      if (IsValidWorkerName(worker)) return fmt::format("local-{}.safetensors", worker);
+      return absl::InvalidArgumentError(
+          "a local state file needs its worker's name: 1 to 63 of A-Z, a-z, 0-9, '.', '_', '-'");
+  }
+  return absl::InvalidArgumentError("unknown kind of state file");
+}
+
+StateUpload::StateUpload(CheckpointStore* store, StoredFile announced)
+    : store_(store), announced_(std::move(announced)), file_(announced_.path) {}
+
+absl::Status StateUpload::Append(std::string_view bytes) {
+  received_ += bytes.size();
+  if (received_ > announced_.size) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: {} bytes were announced and more came", announced_.path, announced_.size));
+  }
+  hash_.Update(bytes);
+  file_.Append(bytes.data(), bytes.size());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<StoredFile> StateUpload::Finish() {
+  if (received_ != announced_.size) {
+    return absl::DataLossError(fmt::format("{}: {} bytes were announced and {} came",
+                                           announced_.path, announced_.size, received_));
+  }
+  if (const std::string sha256 = hash_.HexDigest(); sha256 != announced_.sha256) {
+    return absl::DataLossError(
+        fmt::format("{}: SHA-256 {} was announced and what came has {}; send it again",
+                    announced_.path, announced_.sha256, sha256));
+  }
+  RETURN_IF_ERROR(file_.Commit());
+  store_->Arrived(announced_);
+  return announced_;
+}
+
+CheckpointStore::CheckpointStore(std::string root, std::string job_id, uint64_t keep)
+    : root_(std::move(root)), job_id_(std::move(job_id)), keep_(std::max<uint64_t>(keep, 1)) {}
+
+CheckpointStore::~CheckpointStore() = default;
+
+std::string CheckpointStore::StepFolder(uint64_t step) const {
+  return fmt::format("{}/{}{}", root_, kStepPrefix, step);
+}
+
+absl::StatusOr<std::unique_ptr<StateUpload>> CheckpointStore::Begin(const StateFileId& id,
+                                                                    uint64_t size,
+                                                                    const std::string& sha256) {
+  ASSIGN_OR_RETURN(const std::string name, StateFileName(id.file, id.worker));
+  if (!IsSha256(sha256)) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: its SHA-256 must be 64 lower-case hexadecimal digits", name));
+  }
+  const std::string folder = StepFolder(id.step);
+  std::error_code error;
+  if (fs::exists(fmt::format("{}/{}", folder, kManifest), error)) {
+    const absl::StatusOr<StoredFile> stored = Find(id);
+    if (!stored.ok() || stored->sha256 != sha256) {
+      return absl::FailedPreconditionError(
+          fmt::format("the checkpoint of step {} is complete, {} in it does not change any more",
+                      id.step, name));
+    }
+  }
+  fs::create_directories(folder, error);
+  if (error) {
+    return absl::UnavailableError(fmt::format("cannot make {}: {}", folder, error.message()));
+  }
+  return std::unique_ptr<StateUpload>(
+      new StateUpload(this, {fmt::format("{}/{}", folder, name), size, sha256}));
+}
+
+void CheckpointStore::Arrived(const StoredFile& file) {
+  absl::MutexLock lock(&mutex_);
+  arrived_[file.path] = file;
+}
+
+absl::Status CheckpointStore::Complete(const CompleteCheckpoint& request) {
+  ordered_json files = ordered_json::array();
+  for (const CompleteCheckpoint::Part& part : request.parts) {
+    ASSIGN_OR_RETURN(const std::string name, StateFileName(part.file.file, part.worker));
+    const std::string path = fmt::format("{}/{}", StepFolder(request.step), name);
+    absl::MutexLock lock(&mutex_);
+    const auto found = arrived_.find(path);
+    if (found == arrived_.end() || found->second.size != part.file.size ||
+        found->second.sha256 != part.file.sha256) {
+      return absl::FailedPreconditionError(fmt::format(
+          "checkpoint of step {}: {} of worker '{}' with {} bytes and SHA-256 {} has not arrived",
+          request.step, name, part.worker, part.file.size, part.file.sha256));
+    }
+    files.push_back({{"name", name},
+                     {"kind", KindName(part.file.file)},
+                     {"worker", part.worker},
+                     {"size", part.file.size},
+                     {"sha256", part.file.sha256}});
+  }
+  const ordered_json manifest = {{"job", job_id_},
+                                 {"step", request.step},
+                                 {"round", request.round.value},
+                                 {"state_hash", fmt::format("{:016x}", request.state_hash)},
+                                 {"ledger", EncodeLedger(request.ledger)},
+                                 {"files", files}};
+  const std::string text = manifest.dump(2) + "\n";
+  AtomicFile file(fmt::format("{}/{}", StepFolder(request.step), kManifest));
+  file.Append(text.data(), text.size());
+  RETURN_IF_ERROR(file.Commit());
+  DropOld();
+  return absl::OkStatus();
+}
+
+void CheckpointStore::DropOld() {
+  const std::vector<uint64_t> complete = CompleteSteps();
+  if (complete.empty()) return;
+  const uint64_t oldest_kept = complete[complete.size() - std::min<size_t>(keep_, complete.size())];
+  for (const uint64_t step : StepsIn(root_)) {
+    const bool is_complete = std::binary_search(complete.begin(), complete.end(), step);
+    // An incomplete one above the newest may be on its way in.
+    if (is_complete ? step >= oldest_kept : step > complete.back()) continue;
+    const std::string folder = StepFolder(step);
+    std::error_code error;  // What cannot be deleted costs room and harms nothing.
+    fs::remove(fmt::format("{}/{}", folder, kManifest), error);
+    fs::remove_all(folder, error);
+    absl::MutexLock lock(&mutex_);
+    const std::string prefix = folder + "/";
+    for (auto it = arrived_.lower_bound(prefix);
+         it != arrived_.end() && it->first.rfind(prefix, 0) == 0;) {
+      it = arrived_.erase(it);
+    }
+  }
+}
+
+std::vector<uint64_t> CheckpointStore::CompleteSteps() const {
+  std::vector<uint64_t> steps = StepsIn(root_);
+  std::erase_if(steps, [this](uint64_t step) {
+    std::error_code error;
+    return !fs::is_regular_file(fmt::format("{}/{}", StepFolder(step), kManifest), error);
+  });
+  return steps;
+}
+
+absl::StatusOr<StoredFile> CheckpointStore::Find(const StateFileId& id) const {
+  ASSIGN_OR_RETURN(const std::string name, StateFileName(id.file, id.worker));
+  const std::vector<uint64_t> complete = CompleteSteps();
+  if (complete.empty()) {
+    return absl::NotFoundError(fmt::format("there is no complete checkpoint in {} yet", root_));
+  }
+  const uint64_t step = id.step == 0 ? complete.back() : id.step;
+  if (!std::binary_search(complete.begin(), complete.end(), step)) {
+    return absl::NotFoundError(
+        fmt::format("there is no complete checkpoint of step {} in {}; there are those of steps {}",
+                    step, root_, fmt::join(complete, ", ")));
+  }
+  const std::string path = fmt::format("{}/{}", StepFolder(step), kManifest);
+  std::ifstream stream(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  const auto manifest = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  try {
+    for (const auto& file : manifest.at("files")) {
+      if (file.at("name").get<std::string>() != name) continue;
+      return StoredFile{fmt::format("{}/{}", StepFolder(step), name),
+                        file.at("size").get<uint64_t>(), file.at("sha256").get<std::string>()};
+    }
+  } catch (const nlohmann::json::exception& error) {
+    return absl::DataLossError(fmt::format("{} is damaged: {}", path, error.what()));
+  }
+  return absl::NotFoundError(fmt::format("the checkpoint of step {} has no {}", step, name));
+}
+
+}  // namespace rondo::server

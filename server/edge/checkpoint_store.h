@@ -1,0 +1,109 @@
+// Checkpoints on the coordinator's disk:
+//
+//   ROOT/step-N/params.safetensors, buffers.safetensors, local-WORKER.safetensors
+//   ROOT/step-N/manifest.json    last: a folder without it is incomplete and never chosen
+//
+// Each file is written under a temporary name, flushed, and renamed once its size and SHA-256 are
+// what its sender announced. Nothing is ever written outside ROOT: names are made here, from
+// checked parts.
+#ifndef RONDO_SERVER_EDGE_CHECKPOINT_STORE_H_
+#define RONDO_SERVER_EDGE_CHECKPOINT_STORE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "common/atomic_file.h"
+#include "common/sha256.h"
+#include "server/core/job_machine.h"
+#include "server/core/messages.h"
+
+namespace rondo::server {
+
+// Which file of which checkpoint. `worker` for local files only.
+struct StateFileId {
+  uint64_t step = 0;
+  StateFile file = StateFile::kParameters;
+  std::string worker;
+};
+
+struct StoredFile {
+  std::string path;
+  uint64_t size = 0;
+  std::string sha256;
+};
+
+class CheckpointStore;
+
+// One file on its way in. Threads: one. Dropped before Finish: nothing stays.
+class StateUpload {
+ public:
+  // Errors: InvalidArgument when more arrives than was announced.
+  absl::Status Append(std::string_view bytes);
+  // Checks size and hash, makes the file durable. Errors: DataLoss names what differs; Unavailable
+  // names the disk's reason.
+  absl::StatusOr<StoredFile> Finish();
+
+ private:
+  friend class CheckpointStore;
+  StateUpload(CheckpointStore* store, StoredFile announced);
+
+  CheckpointStore* const store_;
+  const StoredFile announced_;
+  AtomicFile file_;
+  Sha256 hash_;
+  uint64_t received_ = 0;
+};
+
+// Threads: any; of two uploads of one file the last to finish counts.
+class CheckpointStore {
+ public:
+  // `keep` >= 1: the newest complete checkpoints that Complete leaves.
+  CheckpointStore(std::string root, std::string job_id, uint64_t keep);
+  ~CheckpointStore();
+  CheckpointStore(const CheckpointStore&) = delete;
+  CheckpointStore& operator=(const CheckpointStore&) = delete;
+
+  // Errors: InvalidArgument for a worker's name or a hash that is none; FailedPrecondition when the
+  // checkpoint is complete and the file differs; Unavailable when the folder cannot be made.
+  absl::StatusOr<std::unique_ptr<StateUpload>> Begin(const StateFileId& id, uint64_t size,
+                                                     const std::string& sha256);
+
+  // All parts are here with the given size and hash: writes the manifest, then deletes checkpoints
+  // beyond `keep`. Errors: FailedPrecondition names the part that is missing or differs.
+  absl::Status Complete(const CompleteCheckpoint& request);
+
+  // A file of a complete checkpoint; step 0: of the newest. Errors: NotFound says what there is;
+  // DataLoss names a damaged manifest.
+  absl::StatusOr<StoredFile> Find(const StateFileId& id) const;
+
+  // Steps of the complete checkpoints, ascending.
+  std::vector<uint64_t> CompleteSteps() const;
+
+ private:
+  friend class StateUpload;
+  std::string StepFolder(uint64_t step) const;
+  void Arrived(const StoredFile& file);
+  void DropOld();
+
+  const std::string root_;
+  const std::string job_id_;
+  const uint64_t keep_;
+  absl::Mutex mutex_;
+  std::map<std::string, StoredFile> arrived_ ABSL_GUARDED_BY(mutex_);  // By path.
+};
+
+// "params.safetensors", "buffers.safetensors", "local-WORKER.safetensors".
+absl::StatusOr<std::string> StateFileName(StateFile file, const std::string& worker);
+
+}  // namespace rondo::server
+
+#endif  // RONDO_SERVER_EDGE_CHECKPOINT_STORE_H_

@@ -1,0 +1,202 @@
+#include "server/edge/coordinator_process.h"
+
+#include <fmt/format.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <random>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/atomic_file.h"
+#include "common/clock.h"
+#include "common/ids.h"
+#include "common/job/job_file.h"
+#include "common/keepalive.h"
+#include "common/log.h"
+#include "common/status_macros.h"
+#include "proto/rondo/v1/job.pb.h"
+#include "server/core/job_machine.h"
+#include "server/edge/checkpoint_completer.h"
+#include "server/edge/checkpoint_store.h"
+#include "server/edge/frozen_job.h"
+#include "server/edge/jobs_service.h"
+#include "server/edge/journal_reader.h"
+#include "server/edge/journal_sqlite.h"
+#include "server/edge/session_limits.h"
+#include "server/edge/signals.h"
+#include "server/edge/state_dir.h"
+#include "server/edge/training_service.h"
+#include "server/runtime/coordinator.h"
+#include "server/runtime/core_machine.h"
+#include "server/runtime/machine_config.h"
+
+namespace rondo::server {
+namespace {
+
+constexpr int kExitDone = 0;
+constexpr int kExitFault = 1;
+constexpr int kExitUsage = 2;
+constexpr int kExitStopped = 5;
+constexpr int kExitInternal = 70;
+// Streams that the job's end closed are flushed within seconds; others are cut.
+constexpr absl::Duration kStreamsWait = absl::Seconds(10);
+constexpr std::chrono::seconds kServerWait(2);
+
+int Report(const absl::Status& status) {
+  std::fprintf(stderr, "rondo-coordinator: %s\n", std::string(status.message()).c_str());
+  switch (status.code()) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kFailedPrecondition:
+      return kExitUsage;
+    case absl::StatusCode::kInternal:
+      return kExitInternal;
+    default:
+      return kExitFault;
+  }
+}
+
+uint64_t RandomBits() {
+  std::random_device device;
+  return (uint64_t{device()} << 32) | device();
+}
+
+// The journal of a run that begins, and its reader.
+struct OpenJournal {
+  std::unique_ptr<SqliteJournal> writer;
+  std::unique_ptr<JournalReader> reader;
+};
+
+absl::StatusOr<OpenJournal> BeginJournal(const StateDir& dir, const v1::Job& job, absl::Time now) {
+  RETURN_IF_ERROR(SqliteJournal::Create(dir.journal_path(), job, now));
+  OpenJournal journal;
+  ASSIGN_OR_RETURN(journal.writer, SqliteJournal::Open(dir.journal_path()));
+  ASSIGN_OR_RETURN(journal.reader, JournalReader::Open(dir.journal_path()));
+  return journal;
+}
+
+absl::StatusOr<std::unique_ptr<grpc::Server>> Listen(const Flags& flags, TrainingService* training,
+                                                     JobsService* jobs, ListenAddress* real) {
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort(flags.listen.Text(), grpc::InsecureServerCredentials(), &port);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // A port in use is an error.
+  builder.SetMaxReceiveMessageSize(static_cast<int>(TrainingLimits().message_bytes));
+  SetKeepalive(Keepalive(), &builder);
+  builder.RegisterService(training);
+  builder.RegisterService(jobs);
+  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (server == nullptr || port == 0) {
+    return absl::FailedPreconditionError(fmt::format(
+        "cannot listen on {}: the port is in use, or the address is none of this machine; give "
+        "--listen another one (port 0: the system chooses)",
+        flags.listen.Text()));
+  }
+  *real = flags.listen;
+  real->port = port;
+  return server;
+}
+
+absl::Status Announce(const Flags& flags, const ListenAddress& address) {
+  const std::string text = address.Text();
+  LogEvent(LogLevel::kInfo, "listening", {{"address", text}});
+  std::printf("address=%s\n", text.c_str());
+  std::fflush(stdout);
+  if (flags.address_file.empty()) return absl::OkStatus();
+  AtomicFile file(flags.address_file);
+  const std::string line = text + "\n";
+  file.Append(line.data(), line.size());
+  return file.Commit();
+}
+
+// Runs the job to its end. Fills `began` once anything may have been journaled.
+absl::StatusOr<int> Serve(const Flags& flags, const StateDir& dir, const v1::Job& job,
+                          OpenJournal* journal, bool* began) {
+  constexpr Term kTerm{1};
+  ASSIGN_OR_RETURN(MachineConfig config,
+                   MachineConfigFromJob(job, kTerm, {RandomBits(), RandomBits()}));
+  const JobFacts facts{job, kTerm, config.schedule, config.policy};
+  RealClock clock;
+  Coordinator coordinator(std::make_unique<CoreMachine>(std::move(config)), journal->writer.get(),
+                          &clock);
+  CheckpointStore store(dir.checkpoints_path(), job.id(),
+                        static_cast<uint64_t>(job.checkpoint().keep()));
+  CheckpointCompleter completer(&store, &coordinator);
+  TrainingService training(&coordinator, &store, {job, SessionLimitsFromJob(job)});
+  JobsService jobs(&coordinator, journal->reader.get(), facts);
+  ListenAddress address;
+  absl::StatusOr<std::unique_ptr<grpc::Server>> server = Listen(flags, &training, &jobs, &address);
+  if (!server.ok()) {
+    coordinator.Stop();
+    return server.status();
+  }
+  *began = true;
+  coordinator.Start(&training, &completer);
+  const SignalThread signals([&coordinator](const char* name, int count) {
+    if (count > 1) _exit(kExitStopped);
+    LogEvent(LogLevel::kInfo, "stop_requested", {{"signal", name}});
+    coordinator.Submit(StopRequested{name});
+  });
+  const absl::Status announced = Announce(flags, address);
+  Outcome outcome{kExitFault, std::string(announced.message())};
+  if (announced.ok()) outcome = coordinator.WaitUntilFinished();
+  LogEvent(LogLevel::kInfo, "finished",
+           {{"exit_code", fmt::to_string(outcome.exit_code)}, {"reason", outcome.reason}});
+  if (outcome.exit_code != kExitInternal) training.WaitUntilNoStreams(kStreamsWait);
+  (*server)->Shutdown(std::chrono::system_clock::now() + kServerWait);
+  (*server)->Wait();
+  coordinator.Stop();
+  if (outcome.exit_code != kExitDone) {
+    std::fprintf(stderr, "rondo-coordinator: %s\n", outcome.reason.c_str());
+  }
+  return outcome.exit_code;
+}
+
+absl::StatusOr<int> Run(const Flags& flags) {
+  ASSIGN_OR_RETURN(JobToFreeze loaded,
+                   LoadJobToFreeze(flags.job_file, flags.files_dir, flags.workers));
+  if (!loaded.warnings.empty()) std::fprintf(stderr, "%s", loaded.warnings.c_str());
+  ASSIGN_OR_RETURN(const StateDir dir, StateDir::Lock(flags.state_dir));
+  ASSIGN_OR_RETURN(const FormerRun former, ExamineFormerRun(dir, loaded.job));
+  if (former.kind == FormerRun::Kind::kEnded) {
+    std::printf("%s\n", former.text.c_str());
+    return kExitDone;
+  }
+  loaded.job.set_id(MakeJobId(loaded.job.name(), RandomBits()));
+  ASSIGN_OR_RETURN(OpenJournal journal, BeginJournal(dir, loaded.job, absl::Now()));
+  if (!flags.listen.loopback) {
+    LogEvent(LogLevel::kWarning, "insecure",
+             {{"text", "whoever reaches " + flags.listen.Text() + " can join or stop this job"}});
+  }
+  bool began = false;
+  const absl::StatusOr<int> code = Serve(flags, dir, loaded.job, &journal, &began);
+  if (!began) {
+    // Nothing has happened: the folder can be used again.
+    journal = {};
+    std::error_code error;
+    std::filesystem::remove(dir.journal_path(), error);
+  }
+  return code;
+}
+
+}  // namespace
+
+int RunCoordinator(const Flags& flags) {
+  const absl::StatusOr<int> code = Run(flags);
+  return code.ok() ? *code : Report(code.status());
+}
+
+}  // namespace rondo::server

@@ -1,0 +1,38 @@
+#include "server/edge/frozen_job.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/strip.h"
+#include "common/job/data_size.h"
+#include "common/job/diagnostic.h"
+#include "common/job/job_file.h"
+#include "common/job/load_job.h"
+#include "common/job/resolve.h"
+#include "common/status_macros.h"
+
+namespace rondo::server {
+namespace {
+
+absl::Status AsStatus(const std::string& file, const ParsedJob& parsed) {
+  const std::string lines = FormatDiagnostics(file, parsed.errors);
+  return absl::InvalidArgumentError(absl::StripSuffix(lines, "\n"));
+}
+
+}  // namespace
+
+absl::StatusOr<JobToFreeze> LoadJobToFreeze(const std::string& job_file,
+                                            const std::string& files_dir,
+                                            std::optional<uint64_t> workers) {
+  ASSIGN_OR_RETURN(ParsedJob parsed, ReadJobFile(job_file));
+  if (!parsed.errors.empty()) return AsStatus(job_file, parsed);
+  if (workers) {
+    // Before it is resolved: batch.per_worker times the members is the global batch.
+    parsed.job.mutable_workers()->set_min(static_cast<int64_t>(*workers));
+    parsed.job.mutable_workers()->set_max(static_cast<int64_t>(*workers));
+  }
+  ASSIGN_OR_RETURN(const DataSizes sizes, ReadDataSizes(parsed.job.data(), files_dir));
+  ResolveJob(sizes, &parsed);
+  if (!parsed.errors.empty()) return AsStatus(job_file, parsed);
+  return JobToFreeze{parsed.job, FormatDiagnostics(job_file, parsed.warnings)};
+}
+
+}  // namespace rondo::server

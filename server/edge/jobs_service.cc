@@ -1,0 +1,135 @@
+#include "server/edge/jobs_service.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/status_macros.h"
+#include "server/core/job_machine.h"
+#include "server/core/plan.h"
+#include "server/edge/grpc_status.h"
+#include "server/edge/jobs_codec.h"
+#include "server/edge/watch_rounds.h"
+
+namespace rondo::server {
+namespace {
+
+constexpr uint32_t kPageRounds = 100;
+constexpr uint32_t kPageRoundsMax = 1000;
+constexpr size_t kWatchersMax = 256;
+constexpr size_t kReasonBytesMax = 1000;
+
+grpc::ServerUnaryReactor* Reply(grpc::CallbackServerContext* context,
+                                absl::FunctionRef<absl::Status()> answer) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(ToGrpc(answer()));
+  return reactor;
+}
+
+class RefusedWatch final : public grpc::ServerWriteReactor<v1::WatchRoundsResponse> {
+ public:
+  explicit RefusedWatch(const grpc::Status& status) { Finish(status); }
+  void OnDone() override { delete this; }
+};
+
+}  // namespace
+
+JobsService::JobsService(Coordinator* coordinator, JournalReader* journal, JobFacts facts)
+    : coordinator_(coordinator), journal_(journal), facts_(std::move(facts)) {}
+
+grpc::ServerUnaryReactor* JobsService::GetStatus(grpc::CallbackServerContext* context,
+                                                 const v1::GetStatusRequest*,
+                                                 v1::Status* response) {
+  return Reply(context, [&]() -> absl::Status {
+    EncodeStatus(coordinator_->Status(), facts_.job, facts_.term.value, coordinator_->Now(),
+                 response);
+    return absl::OkStatus();
+  });
+}
+
+grpc::ServerUnaryReactor* JobsService::ListRounds(grpc::CallbackServerContext* context,
+                                                  const v1::ListRoundsRequest* request,
+                                                  v1::ListRoundsResponse* response) {
+  return Reply(context, [&]() -> absl::Status {
+    if (request->page_size() > kPageRoundsMax) {
+      return absl::InvalidArgumentError(
+          fmt::format("page_size is {}, at most {} is allowed; ask for the rest from next_round on",
+                      request->page_size(), kPageRoundsMax));
+    }
+    const uint32_t page = request->page_size() == 0 ? kPageRounds : request->page_size();
+    ASSIGN_OR_RETURN(const std::vector<RoundRow> rows,
+                     journal_->Rounds({request->first_round()}, page + 1));
+    for (const RoundRow& row : rows) {
+      if (response->rounds_size() < static_cast<int>(page)) {
+        EncodeRound(row, response->add_rounds());
+      } else {
+        response->set_next_round(row.commit.round.value);
+      }
+    }
+    return absl::OkStatus();
+  });
+}
+
+grpc::ServerWriteReactor<v1::WatchRoundsResponse>* JobsService::WatchRounds(
+    grpc::CallbackServerContext*, const v1::WatchRoundsRequest* request) {
+  if (watchers_.fetch_add(1) >= kWatchersMax) {
+    watchers_.fetch_sub(1);
+    return new RefusedWatch(
+        {grpc::StatusCode::RESOURCE_EXHAUSTED,
+         fmt::format("{} watchers are there already; use ListRounds", kWatchersMax)});
+  }
+  auto* reactor = new WatchRoundsReactor(coordinator_, journal_, {request->first_round()},
+                                         [this] { watchers_.fetch_sub(1); });
+  reactor->Begin();
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* JobsService::ListWorkers(grpc::CallbackServerContext* context,
+                                                   const v1::ListWorkersRequest*,
+                                                   v1::ListWorkersResponse* response) {
+  return Reply(context, [&]() -> absl::Status {
+    const absl::Time now = coordinator_->Now();
+    for (const WorkerRow& row : coordinator_->Workers()) {
+      EncodeWorker(row, now, response->add_workers());
+    }
+    return absl::OkStatus();
+  });
+}
+
+grpc::ServerUnaryReactor* JobsService::GetPlan(grpc::CallbackServerContext* context,
+                                               const v1::GetPlanRequest*, v1::Plan* response) {
+  return Reply(context, [&]() -> absl::Status {
+    const StatusView view = coordinator_->Status().view;
+    ScheduleConfig schedule = facts_.schedule;
+    if (view.total_steps > 0) schedule.steps = static_cast<int64_t>(view.total_steps);
+    if (schedule.steps <= 0) {
+      return absl::FailedPreconditionError(
+          "the number of steps is not known before a first worker has read the data");
+    }
+    EncodePlan(ComputePlan(facts_.policy, schedule), facts_.job, view.members, view.parameters,
+               response);
+    return absl::OkStatus();
+  });
+}
+
+grpc::ServerUnaryReactor* JobsService::StopJob(grpc::CallbackServerContext* context,
+                                               const v1::StopJobRequest* request,
+                                               v1::StopJobResponse*) {
+  return Reply(context, [&]() -> absl::Status {
+    if (request->reason().size() > kReasonBytesMax) {
+      return absl::InvalidArgumentError(
+          fmt::format("the reason has {} bytes, at most {} are allowed", request->reason().size(),
+                      kReasonBytesMax));
+    }
+    coordinator_->Submit(
+        StopRequested{request->reason().empty() ? "a user asked for it" : request->reason()});
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace rondo::server

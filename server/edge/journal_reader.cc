@@ -1,0 +1,187 @@
+#include "server/edge/journal_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "common/status_macros.h"
+#include "server/edge/journal_schema.h"
+#include "server/edge/record_codec.h"
+
+namespace rondo::server {
+namespace {
+
+absl::Status Named(const std::string& path, const absl::Status& status) {
+  return absl::Status(status.code(), fmt::format("{}: {}", path, std::string(status.message())));
+}
+
+struct Numbered {
+  int64_t seq = 0;
+  Record record;
+};
+
+// Appends the records of one table; the columns of `sql` are seq and record.
+template <typename Decode>
+absl::Status Collect(SqliteDatabase& db, const char* sql, Decode decode,
+                     std::vector<Numbered>* out) {
+  ASSIGN_OR_RETURN(SqliteStatement statement, db.Prepare(sql));
+  for (;;) {
+    ASSIGN_OR_RETURN(const bool row, statement.Step());
+    if (!row) return absl::OkStatus();
+    auto record = decode(statement.Bytes(1));
+    if (!record.ok()) return record.status();
+    out->push_back({statement.Integer(0), *std::move(record)});
+  }
+}
+
+absl::Status CollectCommits(SqliteDatabase& db, std::vector<Numbered>* out) {
+  ASSIGN_OR_RETURN(SqliteStatement statement,
+                   db.Prepare("SELECT c.seq, c.record, l.record FROM commits c JOIN ledger l "
+                              "ON l.seq = c.seq"));
+  for (;;) {
+    ASSIGN_OR_RETURN(const bool row, statement.Step());
+    if (!row) return absl::OkStatus();
+    ASSIGN_OR_RETURN(CommitRecord commit, DecodeCommit(statement.Bytes(1), statement.Bytes(2)));
+    out->push_back({statement.Integer(0), std::move(commit)});
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<JournalReader>> JournalReader::Open(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    return absl::NotFoundError(fmt::format("{} does not exist: no run was started there", path));
+  }
+  ASSIGN_OR_RETURN(SqliteDatabase db, SqliteDatabase::Open(path, SqliteMode::kReadOnly));
+  ASSIGN_OR_RETURN(const int64_t version, db.Integer("PRAGMA user_version"));
+  if (version != kJournalVersion) {
+    return absl::FailedPreconditionError(
+        fmt::format("{} is not a journal that this version of rondo can read: its format is {}, "
+                    "expected {}",
+                    path, version, kJournalVersion));
+  }
+  return std::unique_ptr<JournalReader>(new JournalReader(path, std::move(db)));
+}
+
+template <typename T, typename Decode>
+absl::StatusOr<std::vector<T>> JournalReader::All(const char* sql, Decode decode, uint64_t from,
+                                                  uint64_t limit) {
+  ASSIGN_OR_RETURN(SqliteStatement statement, db_.Prepare(sql));
+  if (limit > 0) statement.Bind(from).Bind(limit);
+  std::vector<T> all;
+  for (;;) {
+    ASSIGN_OR_RETURN(const bool row, statement.Step());
+    if (!row) return all;
+    absl::StatusOr<T> one = decode(statement.Bytes(0));
+    if (!one.ok()) return Named(path_, one.status());
+    all.push_back(*std::move(one));
+  }
+}
+
+absl::Status JournalReader::Check() {
+  absl::MutexLock lock(&mutex_);
+  ASSIGN_OR_RETURN(const std::string verdict, db_.Text("PRAGMA quick_check(1)"));
+  if (verdict == "ok") return absl::OkStatus();
+  return absl::DataLossError(fmt::format("{} is damaged: {}", path_, verdict));
+}
+
+absl::StatusOr<v1::Job> JournalReader::Job() {
+  absl::MutexLock lock(&mutex_);
+  ASSIGN_OR_RETURN(const std::string frozen, db_.Text("SELECT frozen FROM job"));
+  v1::Job job;
+  if (job.ParseFromString(frozen)) return job;
+  return absl::DataLossError(fmt::format("{}: the frozen job in it is damaged", path_));
+}
+
+absl::StatusOr<std::vector<RoundRow>> JournalReader::Rounds(RoundId from, uint64_t limit) {
+  absl::MutexLock lock(&mutex_);
+  ASSIGN_OR_RETURN(
+      SqliteStatement statement,
+      db_.Prepare("SELECT c.record, l.record, (SELECT e.record FROM evaluations e WHERE e.round = "
+                  "c.round ORDER BY e.seq DESC LIMIT 1) FROM commits c JOIN ledger l ON l.seq = "
+                  "c.seq WHERE c.round >= ? ORDER BY c.round LIMIT ?"));
+  statement.Bind(from.value).Bind(limit);
+  std::vector<RoundRow> rows;
+  for (;;) {
+    ASSIGN_OR_RETURN(const bool row, statement.Step());
+    if (!row) return rows;
+    absl::StatusOr<CommitRecord> commit = DecodeCommit(statement.Bytes(0), statement.Bytes(1));
+    if (!commit.ok()) return Named(path_, commit.status());
+    RoundRow& next = rows.emplace_back(RoundRow{*std::move(commit), std::nullopt});
+    if (statement.IsNull(2)) continue;
+    absl::StatusOr<EvaluationRecord> evaluation = DecodeEvaluation(statement.Bytes(2));
+    if (!evaluation.ok()) return Named(path_, evaluation.status());
+    next.evaluation = *std::move(evaluation);
+  }
+}
+
+absl::StatusOr<std::optional<EndRecord>> JournalReader::End() {
+  absl::MutexLock lock(&mutex_);
+  ASSIGN_OR_RETURN(
+      const std::vector<EndRecord> ends,
+      All<EndRecord>("SELECT record FROM \"end\" ORDER BY seq DESC LIMIT 1", DecodeEnd));
+  if (ends.empty()) return std::nullopt;
+  return ends.front();
+}
+
+absl::StatusOr<std::optional<ReferenceRecord>> JournalReader::Reference() {
+  absl::MutexLock lock(&mutex_);
+  ASSIGN_OR_RETURN(const std::vector<ReferenceRecord> references,
+                   All<ReferenceRecord>("SELECT record FROM \"reference\" ORDER BY seq LIMIT 1",
+                                        DecodeReference));
+  if (references.empty()) return std::nullopt;
+  return references.front();
+}
+
+absl::StatusOr<std::vector<NoticeRecord>> JournalReader::Notices(uint64_t from, uint64_t limit) {
+  if (limit == 0) return std::vector<NoticeRecord>();
+  absl::MutexLock lock(&mutex_);
+  return All<NoticeRecord>("SELECT record FROM notices WHERE number >= ? ORDER BY seq LIMIT ?",
+                           DecodeNotice, from, limit);
+}
+
+absl::StatusOr<std::vector<EvaluationRecord>> JournalReader::Evaluations() {
+  absl::MutexLock lock(&mutex_);
+  return All<EvaluationRecord>("SELECT record FROM evaluations ORDER BY seq", DecodeEvaluation);
+}
+
+absl::StatusOr<std::vector<CheckpointRecord>> JournalReader::Checkpoints() {
+  absl::MutexLock lock(&mutex_);
+  return All<CheckpointRecord>("SELECT record FROM checkpoints ORDER BY seq", DecodeCheckpoint);
+}
+
+absl::StatusOr<std::vector<Record>> JournalReader::Records() {
+  absl::MutexLock lock(&mutex_);
+  std::vector<Numbered> all;
+  const auto collect = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS -> absl::Status {
+    // One transaction: the tables are read at one moment.
+    RETURN_IF_ERROR(Collect(db_, "SELECT seq, record FROM terms", DecodeTerm, &all));
+    RETURN_IF_ERROR(Collect(db_, "SELECT seq, record FROM \"reference\"", DecodeReference, &all));
+    RETURN_IF_ERROR(Collect(db_, "SELECT seq, record FROM \"groups\"", DecodeGroup, &all));
+    RETURN_IF_ERROR(Collect(db_, "SELECT seq, record FROM orders", DecodeOrder, &all));
+    RETURN_IF_ERROR(CollectCommits(db_, &all));
+    RETURN_IF_ERROR(Collect(db_, "SELECT seq, record FROM voids", DecodeVoid, &all));
+    RETURN_IF_ERROR(Collect(db_, "SELECT seq, record FROM evaluations", DecodeEvaluation, &all));
+    RETURN_IF_ERROR(Collect(db_, "SELECT seq, record FROM checkpoints", DecodeCheckpoint, &all));
+    RETURN_IF_ERROR(Collect(db_, "SELECT seq, record FROM notices", DecodeNotice, &all));
+    return Collect(db_, "SELECT seq, record FROM \"end\"", DecodeEnd, &all);
+  };
+  RETURN_IF_ERROR(db_.Run("BEGIN"));
+  const absl::Status status = collect();
+  RETURN_IF_ERROR(db_.Run("COMMIT"));
+  if (!status.ok()) return Named(path_, status);
+  std::sort(all.begin(), all.end(),
+            [](const Numbered& a, const Numbered& b) { return a.seq < b.seq; });
+  std::vector<Record> records;
+  records.reserve(all.size());
+  for (Numbered& one : all) records.push_back(std::move(one.record));
+  return records;
+}
+
+}  // namespace rondo::server

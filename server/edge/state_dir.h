@@ -1,0 +1,46 @@
+// The folder of one run: DIR/lock, DIR/journal.db, DIR/checkpoints/.
+#ifndef RONDO_SERVER_EDGE_STATE_DIR_H_
+#define RONDO_SERVER_EDGE_STATE_DIR_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/rondo/v1/job.pb.h"
+
+namespace rondo::server {
+
+// Holds the folder for this process: an flock on DIR/lock, gone with the process.
+class StateDir {
+ public:
+  // Makes the folder if need be. Errors: FailedPrecondition when another coordinator has it;
+  // Unavailable when it cannot be made or written.
+  static absl::StatusOr<StateDir> Lock(const std::string& path);
+
+  StateDir(StateDir&& other) noexcept;
+  StateDir& operator=(StateDir&& other) noexcept;
+  ~StateDir();
+
+  std::string journal_path() const { return path_ + "/journal.db"; }
+  std::string checkpoints_path() const { return path_ + "/checkpoints"; }
+
+ private:
+  StateDir(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+
+  std::string path_;
+  int fd_ = -1;
+};
+
+struct FormerRun {
+  enum class Kind { kNone, kEnded } kind = Kind::kNone;
+  std::string text;  // kEnded: how it ended.
+};
+
+// What a start of `job` finds in the folder. Errors: InvalidArgument (another job: names the keys
+// that differ), FailedPrecondition (a run that has not ended: this version does not resume),
+// DataLoss (a damaged journal).
+absl::StatusOr<FormerRun> ExamineFormerRun(const StateDir& dir, const v1::Job& job);
+
+}  // namespace rondo::server
+
+#endif  // RONDO_SERVER_EDGE_STATE_DIR_H_

@@ -1,0 +1,73 @@
+#include "server/runtime/machine_config.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/status_macros.h"
+#include "server/runtime/job_config.h"
+
+namespace rondo::server {
+namespace {
+
+uint64_t Unsigned(int64_t value) { return static_cast<uint64_t>(value); }
+
+absl::StatusOr<Collective> CollectiveFromJob(const v1::Job& job) {
+  switch (job.collective().kind()) {
+    case v1::COLLECTIVE_KIND_RING:
+      return Collective::kRing;
+    case v1::COLLECTIVE_KIND_SPARSE:
+      return Collective::kSparse;
+    default:
+      return absl::InvalidArgumentError(fmt::format("collective.kind {} is not one of RING, SPARSE",
+                                                    static_cast<int>(job.collective().kind())));
+  }
+}
+
+MachineLimits LimitsFromJob(const v1::Job& job) {
+  MachineLimits limits;
+  const v1::Limits& given = job.limits();
+  limits.heartbeat = absl::Seconds(given.heartbeat_seconds());
+  limits.silent = absl::Seconds(given.silent_seconds());
+  limits.lost = absl::Seconds(given.lost_seconds());
+  limits.return_wait = absl::Seconds(job.workers().return_seconds());
+  limits.assemble = absl::Seconds(given.assemble_seconds());
+  limits.collective_min = absl::Seconds(given.collective_seconds());
+  limits.stall = absl::Seconds(given.stall_seconds());
+  limits.give_up = absl::Seconds(job.workers().give_up_seconds());
+  limits.attempts_max = static_cast<uint32_t>(given.attempts());
+  return limits;
+}
+
+}  // namespace
+
+absl::StatusOr<MachineConfig> MachineConfigFromJob(const v1::Job& job, Term term,
+                                                   std::array<uint64_t, 2> token_seed) {
+  if (job.id().empty()) return absl::InvalidArgumentError("the job is not frozen: it has no id");
+  MachineConfig config;
+  config.job_id = job.id();
+  config.term = term;
+  ASSIGN_OR_RETURN(config.schedule, ScheduleFromJob(job));
+  ASSIGN_OR_RETURN(config.policy, PolicyFromJob(job));
+  config.epochs = Unsigned(job.schedule().epochs());
+  config.batch_global = Unsigned(job.batch().global());
+  config.batch_per_worker = Unsigned(job.batch().per_worker());
+  config.shuffle = job.data().shuffle();
+  ASSIGN_OR_RETURN(config.collective, CollectiveFromJob(job));
+  config.density = job.collective().density();
+  config.workers_min = Unsigned(job.workers().min());
+  config.workers_max = Unsigned(job.workers().max());
+  config.wait = absl::Seconds(job.workers().wait_seconds());
+  config.evaluate_every_epochs = Unsigned(job.evaluate().every_epochs());
+  config.evaluate_every_steps = Unsigned(job.evaluate().every_steps());
+  config.has_test_set = job.data().has_test();
+  config.checkpoint_every_steps = Unsigned(job.checkpoint().every_steps());
+  config.token_seed = token_seed;
+  config.limits = LimitsFromJob(job);
+  return config;
+}
+
+}  // namespace rondo::server
