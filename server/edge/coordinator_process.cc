@@ -185,7 +185,8 @@ absl::StatusOr<int> Run(const Flags& flags) {
   const absl::StatusOr<int> code = Serve(flags, dir, loaded.job, &journal, &began);
   if (!began) {
     // Nothing has happened: the folder can be used again.
-    journal = {};
+    journal.reader.reset();  // The last to close a journal removes its side files; a reader cannot.
+    journal.writer.reset();
     std::error_code error;
     std::filesystem::remove(dir.journal_path(), error);
   }

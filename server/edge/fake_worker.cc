@@ -68,9 +68,13 @@ void FakeWorker::Answer(const v1::CoordinatorMessage& message, FakeWorkerResult*
   term_ = message.term();
   v1::WorkerMessage answer = Draft();
   switch (message.body_case()) {
-    case v1::CoordinatorMessage::kWelcome: return AnswerWelcome();
-    case v1::CoordinatorMessage::kRefuse: result->refuse = message.refuse(); return;
-    case v1::CoordinatorMessage::kAssemble: return AnswerAssemble(message.assemble());
+    case v1::CoordinatorMessage::kWelcome:
+      return AnswerWelcome();
+    case v1::CoordinatorMessage::kRefuse:
+      result->refuse = message.refuse();
+      return;
+    case v1::CoordinatorMessage::kAssemble:
+      return AnswerAssemble(message.assemble());
     case v1::CoordinatorMessage::kMesh:
       answer.mutable_formed()->set_group(message.mesh().group());
       answer.mutable_formed()->set_state_hash(HashOf(0));
@@ -79,8 +83,11 @@ void FakeWorker::Answer(const v1::CoordinatorMessage& message, FakeWorkerResult*
     case v1::CoordinatorMessage::kOrder:
       result->orders.push_back(message.order());
       return AnswerOrder(message.order());
-    case v1::CoordinatorMessage::kReduce: return AnswerReduce(message.reduce());
-    case v1::CoordinatorMessage::kCommit: result->commits.push_back(message.commit()); return;
+    case v1::CoordinatorMessage::kReduce:
+      return AnswerReduce(message.reduce());
+    case v1::CoordinatorMessage::kCommit:
+      result->commits.push_back(message.commit());
+      return;
     case v1::CoordinatorMessage::kEvaluate: {
       v1::Evaluated* evaluated = answer.mutable_evaluated();
       evaluated->set_group(message.evaluate().group());
@@ -91,9 +98,13 @@ void FakeWorker::Answer(const v1::CoordinatorMessage& message, FakeWorkerResult*
       Send(std::move(answer));
       return;
     }
-    case v1::CoordinatorMessage::kSave: return AnswerSave(message.save());
-    case v1::CoordinatorMessage::kGoodbye: result->goodbye = message.goodbye(); return;
-    default: return;
+    case v1::CoordinatorMessage::kSave:
+      return AnswerSave(message.save());
+    case v1::CoordinatorMessage::kGoodbye:
+      result->goodbye = message.goodbye();
+      return;
+    default:
+      return;
   }
 }
 

@@ -25,8 +25,8 @@ struct FakeWorkerOptions {
 
 // What a run of one worker came to.
 struct FakeWorkerResult {
-  v1::Goodbye goodbye;                      // Reason UNSPECIFIED: none came.
-  v1::Refuse refuse;                        // Reason UNSPECIFIED: none came.
+  v1::Goodbye goodbye;  // Reason UNSPECIFIED: none came.
+  v1::Refuse refuse;    // Reason UNSPECIFIED: none came.
   std::vector<v1::Order> orders;
   std::vector<v1::Commit> commits;
   grpc::Status status;

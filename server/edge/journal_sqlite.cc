@@ -243,6 +243,8 @@ absl::Status SqliteJournal::Create(const std::string& path, const v1::Job& job, 
   if (std::filesystem::exists(path, error)) {
     return absl::AlreadyExistsError(fmt::format("{} is there already", path));
   }
+  // Left by a journal that was deleted; SQLite would read them as parts of the new one.
+  for (const char* side : {"-wal", "-shm"}) std::filesystem::remove(path + side, error);
   const std::string unfinished = path + ".new";
   std::filesystem::remove(unfinished, error);
   {

@@ -285,6 +285,20 @@ TEST_F(JournalSqliteTest, IsNotMadeTwice) {
   EXPECT_THAT(SqliteJournal::Create(path_, job_, kNow), StatusIs(absl::StatusCode::kAlreadyExists));
 }
 
+TEST_F(JournalSqliteTest, IsNotMixedWithWhatADeletedOneLeft) {
+  {
+    const std::unique_ptr<SqliteJournal> journal = Make();
+    ASSERT_OK(journal->Write({Commit(1)}));
+    std::filesystem::copy_file(path_ + "-wal", dir_ + "/kept");
+  }
+  std::filesystem::remove(path_);
+  std::filesystem::copy_file(dir_ + "/kept", path_ + "-wal");
+  Make();
+  ASSERT_OK_AND_ASSIGN(const auto reader, JournalReader::Open(path_));
+  ASSERT_OK_AND_ASSIGN(const std::vector<RoundRow> rounds, reader->Rounds({0}, 10));
+  EXPECT_THAT(rounds, IsEmpty());
+}
+
 TEST_F(JournalSqliteTest, NamesAFileThatIsMissing) {
   EXPECT_THAT(JournalReader::Open(path_), StatusIs(absl::StatusCode::kNotFound, HasSubstr(path_)));
   EXPECT_THAT(SqliteJournal::Open(path_), StatusIs(absl::StatusCode::kNotFound, HasSubstr(path_)));
