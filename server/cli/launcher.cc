@@ -9,9 +9,9 @@
 
 #include "absl/time/clock.h"
 #include "common/status_macros.h"
+#include "server/cli/address_file.h"
 #include "server/cli/exit_code.h"
 #include "server/cli/jobs_client.h"
-#include "server/cli/source.h"
 
 namespace rondo::cli {
 namespace {
@@ -68,6 +68,9 @@ absl::StatusOr<int> Launcher::Run() {
   if (!address.empty()) {
     RETURN_IF_ERROR(StartWorkers(address));
     Attend(address);
+  } else if (ExitCode() == kExitDone) {
+    // A directory with an ended run: the coordinator says so and has nothing to do.
+    observer_->OnMessage(LastLines(coordinator_->log_path(), 1));
   }
   WaitForWorkers();
   return ExitCode();
@@ -76,18 +79,18 @@ absl::StatusOr<int> Launcher::Run() {
 absl::Status Launcher::StartCoordinator() {
   ASSIGN_OR_RETURN(
       Process coordinator,
-      Process::Start({"coordinator",
-                      {options_.coordinator_binary, "--job", options_.job_path, "--state",
-                       options_.state_dir, "--files", options_.files_dir, "--listen",
-                       options_.listen, "--address-file", options_.state_dir + "/" + kAddressFile,
-                       "--workers", fmt::format("{}", options_.workers)},
-                      options_.state_dir + "/logs/coordinator.log"}));
+      Process::Start(
+          {"coordinator",
+           {options_.coordinator_binary, "--job", options_.job_path, "--state", options_.state_dir,
+            "--files", options_.files_dir, "--listen", options_.listen, "--address-file",
+            AddressFileOf(options_.state_dir), "--workers", fmt::format("{}", options_.workers)},
+           options_.state_dir + "/logs/coordinator.log"}));
   coordinator_.emplace(std::move(coordinator));
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> Launcher::WaitForAddress() {
-  const std::string file = options_.state_dir + "/" + kAddressFile;
+  const std::string file = AddressFileOf(options_.state_dir);
   // An earlier run may have left one.
   const FileVersion before = VersionOf(file);
   RETURN_IF_ERROR(StartCoordinator());
@@ -128,6 +131,7 @@ void Launcher::Attend(const std::string& address) {
     }
     HandleEvents(kPollInterval);
     StopIfTooFew();
+    EndLonelyCoordinator();
   }
 }
 
@@ -175,14 +179,23 @@ void Launcher::StopIfTooFew() {
     return !worker.end().has_value() ||
            (!worker.end()->signalled && worker.end()->number == kExitDone);
   });
-  if (!worker_failure_.has_value() || usable >= options_.workers_min || stop_requests_ > 0 ||
+  if (!worker_failure_.has_value() || usable >= options_.workers || stop_requests_ > 0 ||
       stopped_for_workers_ || !CoordinatorRuns()) {
     return;
   }
   stopped_for_workers_ = true;
-  observer_->OnMessage(fmt::format("{} of {} workers are left, the job needs {}: stopping", usable,
-                                   options_.workers, options_.workers_min));
+  observer_->OnMessage(fmt::format("{} of {} workers are left, the job needs all: stopping", usable,
+                                   options_.workers));
   coordinator_->Signal(SIGTERM);
+}
+
+// With all workers gone it has at most its last records to write.
+void Launcher::EndLonelyCoordinator() {
+  if (WorkersRunning() > 0) return;
+  const absl::Time now = absl::Now();
+  lonely_since_ = std::min(lonely_since_, now);
+  if (now >= lonely_since_ + kLeaveLimit) coordinator_->Signal(SIGTERM);
+  if (now >= lonely_since_ + 2 * kLeaveLimit) coordinator_->Signal(SIGKILL);
 }
 
 void Launcher::ReportEnd(const Process& process) {

@@ -22,11 +22,10 @@ namespace rondo::cli {
 
 struct LaunchOptions {
   std::string job_path;
-  std::string state_dir;    // Exists, with the folder `logs` in it.
-  std::string files_dir;    // The job's data lies there.
-  int64_t workers = 1;      // >= 1.
-  int64_t workers_min = 1;  // The job's: with fewer the run cannot go on.
-  std::string listen;       // HOST:PORT of the coordinator; port 0: any.
+  std::string state_dir;  // Exists, with the folder `logs` in it.
+  std::string files_dir;  // The job's data lies there.
+  int64_t workers = 1;    // >= 1.
+  std::string listen;     // HOST:PORT of the coordinator; port 0: any.
   std::string coordinator_binary;
   std::string worker_binary;
 };
@@ -54,6 +53,9 @@ class Launcher {
   // Errors: a program or log that cannot be used; no child is left then either.
   absl::StatusOr<int> Run();
 
+  // The user asked for a stop while it ran.
+  bool stop_requested() const { return stop_requests_ > 0; }
+
  private:
   Launcher(LaunchOptions options, LaunchObserver* observer, std::unique_ptr<LaunchEvents> events)
       : options_(std::move(options)), observer_(observer), events_(std::move(events)) {}
@@ -69,6 +71,7 @@ class Launcher {
   void HandleStopRequest();
   void ReapChildren();
   void StopIfTooFew();
+  void EndLonelyCoordinator();
   void ReportEnd(const Process& process);
   bool CoordinatorRuns() const { return !coordinator_->end().has_value(); }
   int64_t WorkersRunning() const;
@@ -82,6 +85,7 @@ class Launcher {
   int stop_requests_ = 0;
   std::optional<int> worker_failure_;  // Exit code of the first worker that failed.
   bool stopped_for_workers_ = false;
+  absl::Time lonely_since_ = absl::InfiniteFuture();  // No worker runs.
 };
 
 }  // namespace rondo::cli

@@ -1,20 +1,32 @@
 #include "server/cli/source.h"
 
-#include <fmt/format.h>
-
-#include <fstream>
+#include <memory>
 
 #include "absl/status/status.h"
 #include "common/status_macros.h"
+#include "server/cli/address_file.h"
 #include "server/cli/jobs_client.h"
+#include "server/cli/journal_history.h"
+#include "server/edge/journal_reader.h"
 
 namespace rondo::cli {
 namespace {
 
-absl::StatusOr<std::string> NeedLiveAddress(const Source& source) {
-  std::string address = LiveAddress(source);
-  if (!address.empty()) return address;
-  return absl::UnavailableError(fmt::format("no coordinator has run in {}", source.state_dir));
+// `ask` of a live coordinator; `read` of the journal when there is a state directory and nobody
+// answers. T is what both give.
+template <typename T, typename Ask, typename Read>
+absl::StatusOr<T> AskOrRead(const Source& source, Ask ask, Read read) {
+  absl::Status unanswered;
+  if (const std::string address = LiveAddress(source); !address.empty()) {
+    JobsClient client(address);
+    absl::StatusOr<T> answer = ask(client);
+    if (!absl::IsUnavailable(answer.status())) return answer;
+    unanswered = answer.status();
+  }
+  if (source.state_dir.empty()) return unanswered;
+  ASSIGN_OR_RETURN(const std::unique_ptr<server::JournalReader> reader,
+                   OpenHistory(source.state_dir));
+  return read(*reader);
 }
 
 }  // namespace
@@ -28,24 +40,19 @@ void AddSourceFlags(CLI::App& verb, Source& source) {
 
 std::string LiveAddress(const Source& source) {
   if (!source.coordinator.empty()) return source.coordinator;
-  return ReadAddressFile(source.state_dir + "/" + kAddressFile);
-}
-
-std::string ReadAddressFile(const std::string& file) {
-  std::ifstream stream(file);
-  std::string address;
-  std::getline(stream, address);
-  return address;
+  return ReadAddressFile(AddressFileOf(source.state_dir));
 }
 
 absl::StatusOr<v1::Status> LoadStatus(const Source& source) {
-  ASSIGN_OR_RETURN(const std::string address, NeedLiveAddress(source));
-  return JobsClient(address).GetStatus();
+  return AskOrRead<v1::Status>(
+      source, [](JobsClient& client) { return client.GetStatus(); },
+      [](server::JournalReader& reader) { return StatusFromJournal(reader); });
 }
 
 absl::StatusOr<std::vector<v1::Round>> LoadRounds(const Source& source, uint64_t first_round) {
-  ASSIGN_OR_RETURN(const std::string address, NeedLiveAddress(source));
-  return JobsClient(address).ListRounds(first_round);
+  return AskOrRead<std::vector<v1::Round>>(
+      source, [&](JobsClient& client) { return client.ListRounds(first_round); },
+      [&](server::JournalReader& reader) { return RoundsFromJournal(reader, first_round); });
 }
 
 }  // namespace rondo::cli

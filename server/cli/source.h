@@ -13,9 +13,6 @@
 
 namespace rondo::cli {
 
-// Within a state directory: HOST:PORT of the coordinator that `rondo run` started there.
-inline constexpr char kAddressFile[] = "coordinator.address";
-
 struct Source {
   std::string coordinator;  // HOST:PORT; empty: not given.
   std::string state_dir;    // Empty: not given.
@@ -27,9 +24,6 @@ void AddSourceFlags(CLI::App& verb, Source& source);
 // HOST:PORT of the live coordinator: what the user named, or what the state directory's address
 // file says; empty when there is none. Nobody has tried yet whether it answers.
 std::string LiveAddress(const Source& source);
-
-// What `file` holds, without the newline at its end; empty when it cannot be read.
-std::string ReadAddressFile(const std::string& file);
 
 // From the live coordinator; with a state directory whose coordinator does not answer, from its
 // journal. Errors: InvalidArgument when the directory holds no run, Unavailable when nobody

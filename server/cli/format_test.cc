@@ -1,0 +1,155 @@
+// What the verbs print: units, rounds, status, progress, summary.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "absl/time/time.h"
+#include "server/cli/progress_line.h"
+#include "server/cli/round_format.h"
+#include "server/cli/status_format.h"
+#include "server/cli/units.h"
+
+namespace rondo::cli {
+namespace {
+
+v1::Round SomeRound() {
+  v1::Round round;
+  round.set_round(7);
+  round.set_mode(v1::MODE_LOCAL);
+  round.set_first_step(24);
+  round.set_length(4);
+  round.set_rate_first(0.1 + 0.2);
+  round.set_mean_loss(1.0 / 3);
+  round.set_state_hash(0xab);
+  round.add_members("worker-0");
+  round.add_members("worker-1");
+  return round;
+}
+
+TEST(UnitsTest, BytesGrowByThousands) {
+  EXPECT_EQ(BytesText(0), "0 B");
+  EXPECT_EQ(BytesText(999), "999 B");
+  EXPECT_EQ(BytesText(1000), "1.0 kB");
+  EXPECT_EQ(BytesText(999'960), "1.0 MB");
+  EXPECT_EQ(BytesText(12'345'678), "12.3 MB");
+}
+
+TEST(UnitsTest, SecondsHaveTheUnitThatFits) {
+  EXPECT_EQ(SecondsText(0.00042), "0.42 ms");
+  EXPECT_EQ(SecondsText(1.5), "1.50 s");
+  EXPECT_EQ(SecondsText(125), "2 min 05 s");
+  EXPECT_EQ(SecondsText(3 * 3600 + 240), "3 h 04 min");
+  EXPECT_EQ(SecondsText(std::numeric_limits<double>::infinity()), "unknown");
+}
+
+TEST(RoundFormatTest, JsonKeepsEveryBitOfADouble) {
+  const auto json = nlohmann::json::parse(RoundJson(SomeRound()).dump());
+  EXPECT_EQ(json["rate_first"].get<double>(), 0.1 + 0.2);
+  EXPECT_EQ(json["mean_loss"].get<double>(), 1.0 / 3);
+}
+
+TEST(RoundFormatTest, JsonHasTheStableNamesInOrder) {
+  const nlohmann::ordered_json json = RoundJson(SomeRound());
+  const char* const names[] = {"round",
+                               "mode",
+                               "first_step",
+                               "length",
+                               "rate_first",
+                               "mean_loss",
+                               "parameter_norm_squared",
+                               "state_hash",
+                               "members",
+                               "bytes_sent",
+                               "reduce_seconds",
+                               "control_seconds",
+                               "samples"};
+  auto it = json.begin();
+  for (const char* name : names) {
+    ASSERT_NE(it, json.end());
+    EXPECT_EQ(it.key(), name);
+    ++it;
+  }
+  EXPECT_EQ(json["mode"], "local");
+  EXPECT_EQ(json["state_hash"], "00000000000000ab");
+  EXPECT_EQ(json["members"], nlohmann::json({"worker-0", "worker-1"}));
+}
+
+TEST(RoundFormatTest, ALossThatIsNotFiniteIsNull) {
+  v1::Round round = SomeRound();
+  round.set_mean_loss(std::nan(""));
+  EXPECT_TRUE(nlohmann::json::parse(RoundJson(round).dump())["mean_loss"].is_null());
+}
+
+TEST(StatusFormatTest, ProgressSaysWhatAWaitingJobWaitsFor) {
+  v1::Status status;
+  status.set_state(v1::JOB_STATE_WAITING);
+  status.set_reason("1 of 4 workers are here");
+  EXPECT_EQ(ProgressLineText(status), "waiting: 1 of 4 workers are here");
+}
+
+TEST(StatusFormatTest, ProgressShowsStepRoundLengthLossRateAndShare) {
+  v1::Status status;
+  status.set_group(1);
+  status.set_round(3);
+  status.set_committed_round(2);
+  status.set_live_step(9);
+  status.set_steps(460);
+  status.set_next_length(4);
+  status.set_last_loss(0.5);
+  status.set_learning_rate(0.1);
+  status.set_samples_per_second(1200);
+  status.set_percent_of_parallel(25);
+  EXPECT_EQ(ProgressLineText(status),
+            "step 9/460  round 3  H 4  loss 0.5000  rate 0.1  1200 samples/s  25.0 % of parallel");
+}
+
+TEST(StatusFormatTest, SummaryJsonBeginsWithTheStableNames) {
+  RunSummary summary;
+  summary.status.set_step(460);
+  summary.rounds = 90;
+  const nlohmann::ordered_json json = SummaryJson(summary);
+  const char* const names[] = {"steps",         "rounds",    "syncs",  "checksum",
+                               "test_accuracy", "test_loss", "seconds"};
+  auto it = json.begin();
+  for (const char* name : names) EXPECT_EQ((it++).key(), name);
+  EXPECT_EQ(json["rounds"], 90);
+  EXPECT_TRUE(json["test_accuracy"].is_null());
+}
+
+class ProgressLineTest : public testing::Test {
+ protected:
+  std::string Written() {
+    std::fflush(file_);
+    std::rewind(file_);
+    std::string text(4096, '\0');
+    text.resize(std::fread(text.data(), 1, text.size(), file_));
+    return text;
+  }
+  std::FILE* file_ = std::tmpfile();
+};
+
+TEST_F(ProgressLineTest, IsRewrittenOnATerminal) {
+  ProgressLine line(file_, true);
+  line.Show("one", absl::UnixEpoch());
+  line.Show("two", absl::UnixEpoch());
+  line.Message("a worker died");
+  line.Finish();
+  EXPECT_EQ(Written(), "\r\x1b[Kone\r\x1b[Ktwo\r\x1b[Ka worker died\ntwo\n");
+}
+
+TEST_F(ProgressLineTest, IsALineNowAndThenElsewhere) {
+  ProgressLine line(file_, false, absl::Seconds(5));
+  line.Show("one", absl::UnixEpoch());
+  line.Show("two", absl::UnixEpoch() + absl::Seconds(1));
+  line.Show("three", absl::UnixEpoch() + absl::Seconds(5));
+  line.Show("three", absl::UnixEpoch() + absl::Seconds(20));
+  line.Finish();
+  EXPECT_EQ(Written(), "one\nthree\n");
+}
+
+}  // namespace
+}  // namespace rondo::cli

@@ -1,0 +1,156 @@
+#include "server/cli/run.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/clock.h"
+#include "common/status_macros.h"
+#include "server/cli/binaries.h"
+#include "server/cli/exit_code.h"
+#include "server/cli/export_model.h"
+#include "server/cli/launcher.h"
+#include "server/cli/progress_line.h"
+#include "server/cli/source.h"
+#include "server/cli/status_format.h"
+#include "server/edge/frozen_job.h"
+
+namespace rondo::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string job_path;
+  int64_t workers = 0;
+  std::string state_dir;
+  std::string bin_dir;
+  std::string listen = "127.0.0.1:0";
+  bool json = false;
+};
+
+class ProgressObserver final : public LaunchObserver {
+ public:
+  explicit ProgressObserver(ProgressLine* line) : line_(line) {}
+  void OnStatus(const v1::Status& status) override {
+    line_->Show(ProgressLineText(status), absl::Now());
+  }
+  void OnMessage(const std::string& text) override { line_->Message("rondo: " + text); }
+
+ private:
+  ProgressLine* const line_;
+};
+
+std::string DefaultStateDir(const std::string& job_name, absl::Time now) {
+  return fmt::format("rondo-state/{}-{}", job_name,
+                     absl::FormatTime("%Y%m%d-%H%M%S", now, absl::LocalTimeZone()));
+}
+
+absl::Status MakeStateDir(const std::string& state_dir) {
+  std::error_code error;
+  fs::create_directories(fs::path(state_dir) / "logs", error);
+  if (!error) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      fmt::format("cannot make the state directory {}: {}; choose another --state", state_dir,
+                  error.message()));
+}
+
+absl::StatusOr<LaunchOptions> Prepare(const Options& options) {
+  const std::string files_dir = fs::absolute(options.job_path).parent_path().string();
+  // The coordinator reads it again; here it is read so that a job that is wrong leaves no folder.
+  std::optional<uint64_t> workers;
+  if (options.workers > 0) workers = static_cast<uint64_t>(options.workers);
+  ASSIGN_OR_RETURN(const server::JobToFreeze loaded,
+                   server::LoadJobToFreeze(options.job_path, files_dir, workers));
+  const v1::Job& job = loaded.job;
+  LaunchOptions launch;
+  launch.workers = job.workers().min();
+  ASSIGN_OR_RETURN(const Binaries binaries, FindBinaries(options.bin_dir));
+  launch.coordinator_binary = binaries.coordinator;
+  launch.worker_binary = binaries.worker;
+  launch.job_path = options.job_path;
+  launch.files_dir = files_dir;
+  launch.listen = options.listen;
+  launch.state_dir =
+      options.state_dir.empty() ? DefaultStateDir(job.name(), absl::Now()) : options.state_dir;
+  RETURN_IF_ERROR(MakeStateDir(launch.state_dir));
+  return launch;
+}
+
+// What the run came to: from the journal, which holds all that counts once the processes are gone.
+absl::StatusOr<RunSummary> Summarize(const std::string& state_dir, absl::Duration took) {
+  const Source source = {.coordinator = "", .state_dir = state_dir};
+  RunSummary summary;
+  ASSIGN_OR_RETURN(summary.status, LoadStatus(source));
+  ASSIGN_OR_RETURN(const std::vector<v1::Round> rounds, LoadRounds(source, 0));
+  summary.rounds = rounds.size();
+  summary.seconds = absl::ToDoubleSeconds(took);
+  summary.state_dir = state_dir;
+  if (!summary.status.checkpoint().empty()) {
+    summary.model_path = state_dir + "/model.safetensors";
+    RETURN_IF_ERROR(ExportModel(state_dir, std::nullopt, summary.model_path));
+  }
+  return summary;
+}
+
+absl::StatusOr<int> RunJob(const Options& options) {
+  const absl::Time start = absl::Now();
+  ASSIGN_OR_RETURN(LaunchOptions launch, Prepare(options));
+  const std::string state_dir = launch.state_dir;
+  ProgressLine line(stderr, isatty(fileno(stderr)) != 0);
+  ProgressObserver observer(&line);
+  line.Message(fmt::format("rondo: {} workers, state and logs in {}", launch.workers, state_dir));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Launcher> launcher,
+                   Launcher::Create(std::move(launch), &observer));
+  const absl::StatusOr<int> exit_code = launcher->Run();
+  line.Finish();
+  RETURN_IF_ERROR(exit_code.status());
+  const absl::StatusOr<RunSummary> summary = Summarize(state_dir, absl::Now() - start);
+  if (!summary.ok()) {
+    // A run that ended before its first record has nothing to sum up; its cause is told already.
+    if (*exit_code != kExitDone) return *exit_code;
+    return summary.status();
+  }
+  fmt::print(options.json ? stderr : stdout, "{}", SummaryText(*summary));
+  if (options.json) fmt::print("{}\n", SummaryJson(*summary).dump());
+  // An orderly stop is no fault of the coordinator's, and yet the job is not done.
+  const bool left = launcher->stop_requested() && summary->status.state() == v1::JOB_STATE_STOPPED;
+  return left && *exit_code == kExitDone ? kExitLeft : *exit_code;
+}
+
+int RunAndReport(const Options& options) {
+  const absl::StatusOr<int> exit_code = RunJob(options);
+  return exit_code.ok() ? *exit_code : ReportStatus(exit_code.status());
+}
+
+}  // namespace
+
+void AddRunVerb(CLI::App& app, int* exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand(
+      "run", "Trains a job on this machine: a coordinator and N workers, from start to summary");
+  verb->add_option("job", options->job_path, "The job file; its folder holds the data")->required();
+  verb->add_option("--workers", options->workers,
+                   "Worker processes; sets the job's workers.min and max [workers.min]")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--state", options->state_dir,
+                   "Folder for journal, checkpoints, logs, model [rondo-state/NAME-TIME]");
+  verb->add_option("--bin-dir", options->bin_dir,
+                   "Folder with rondo-coordinator and rondo-worker [beside this program]");
+  verb->add_option("--listen", options->listen,
+                   "HOST:PORT of the coordinator; port 0: any free one")
+      ->capture_default_str();
+  verb->add_flag("--json", options->json,
+                 "The last line of output is the summary as a JSON object");
+  verb->callback([=] { *exit_code = RunAndReport(*options); });
+}
+
+}  // namespace rondo::cli
