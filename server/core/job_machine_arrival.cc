@@ -49,7 +49,7 @@ void JobMachine::Impl::OnHello(StreamId stream, const std::string& job_id, const
       SayOn(stream, Refuse{decision.refuse, decision.text});
       return Close(stream, decision.text);
     case HelloVerdict::kLeft:
-      SayOn(stream, Goodbye{GoodbyeReason::kLeft, known->text, 5});
+      SayOn(stream, known->goodbye);
       return Close(stream, known->text);
     case HelloVerdict::kReplaces:
       if (!known->gone()) Lose(*known, "a new process came under its name");
@@ -90,6 +90,7 @@ void JobMachine::Impl::WelcomeWorker(Worker& worker, StreamId stream, const Hell
   if (round_ && round_->attempt) welcome.attempt = round_->attempt->number;
   welcome.reference = reference_;
   Say(worker, std::move(welcome));
+  if (phase_ == Phase::kOver) return LetGo(worker, end_goodbye_);
   SendUnanswered(worker);
 }
 
@@ -264,7 +265,8 @@ void JobMachine::Impl::On(Worker& worker, const Leave& message) {
       round_ && round_->Find(worker.name, worker.incarnation) != nullptr && Holds(worker);
   if (ordered && (phase_ == Phase::kReducing || CanFinishOrder(worker, message))) return;
   if (!ordered && IsMember(worker) && phase_ != Phase::kTraining) return;  // At the border.
-  LetGo(worker, GoodbyeReason::kLeft, "left on its own request", 5);
+  Note("worker_left", fmt::format("{} leaves at once", worker.name));
+  LetGo(worker, {GoodbyeReason::kLeft, "left on its own request", 5});
 }
 
 // Rule 16. Judged by the worker's pace in this order.
@@ -299,14 +301,13 @@ void JobMachine::Impl::RefuseWorker(Worker& worker, RefuseReason reason, std::st
   worker.text = std::move(text);
 }
 
-void JobMachine::Impl::LetGo(Worker& worker, GoodbyeReason reason, std::string text,
-                             uint32_t exit_code) {
-  Note("worker_left", fmt::format("{}: {}", worker.name, text));
-  Say(worker, Goodbye{reason, text, exit_code});
-  if (worker.stream) Close(worker.stream, text);
+void JobMachine::Impl::LetGo(Worker& worker, Goodbye goodbye) {
+  Say(worker, goodbye);
+  if (worker.stream) Close(worker.stream, goodbye.text);
   worker.stream = {};
   worker.standing = Standing::kLeft;
-  worker.text = std::move(text);
+  worker.text = goodbye.text;
+  worker.goodbye = std::move(goodbye);
 }
 
 void JobMachine::Impl::DropStream(Worker& worker, const std::string& why) {

@@ -68,6 +68,7 @@ bool JobMachine::Impl::AdvanceEvaluating() {
     }
     if (!broken) return false;
     evaluation_.reset();
+    group_.reset();
     Note("evaluation_repeated", "a member dropped out of an evaluation: the next group repeats it");
     return Go(Phase::kBorder);
   }
@@ -149,6 +150,7 @@ bool JobMachine::Impl::AdvanceSaving() {
   }
   if (!broken) return false;
   save_.reset();
+  group_.reset();
   Note("save_repeated", "a member dropped out of a checkpoint: the next group repeats it");
   return Go(Phase::kBorder);
 }
@@ -172,16 +174,11 @@ bool JobMachine::Impl::End(EndState state, std::string reason) {
   Note("ended", reason);
   Journal(EndRecord{state, reason, committed_.step, committed_.syncs, committed_.checksum.value(),
                     UnusedSamples(committed_.ledger, samples), now_});
-  Goodbye goodbye{GoodbyeReason::kDone, reason, 0};
-  if (state == EndState::kStopped) goodbye.reason = GoodbyeReason::kStopped;
-  if (state == EndState::kFailed) goodbye = {GoodbyeReason::kFault, reason, 1};
+  end_goodbye_ = {GoodbyeReason::kDone, reason, 0};
+  if (state == EndState::kStopped) end_goodbye_.reason = GoodbyeReason::kStopped;
+  if (state == EndState::kFailed) end_goodbye_ = {GoodbyeReason::kFault, reason, 1};
   for (auto& [name, worker] : roster_.workers()) {
-    if (!worker.stream) continue;
-    Say(worker, goodbye);
-    Close(worker.stream, reason);
-    worker.stream = {};
-    worker.standing = Standing::kLeft;
-    worker.text = reason;
+    if (worker.stream) LetGo(worker, end_goodbye_);
   }
   end_state_ = state;
   end_reason_ = std::move(reason);

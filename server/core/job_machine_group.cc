@@ -158,9 +158,8 @@ bool JobMachine::Impl::LetLeaversGo() {
     if (!worker.leaving || !worker.present()) continue;
     if (IsLastHolder(worker) && now_ < worker.leave_by) {
       const bool heir =
-          std::any_of(roster_.workers().begin(), roster_.workers().end(), [&](const auto& e) {
-            return e.second.present() && e.second.prepared() && !e.second.leaving;
-          });
+          std::any_of(roster_.workers().begin(), roster_.workers().end(),
+                      [&](const auto& e) { return e.second.present() && !e.second.leaving; });
       const bool unsaved = committed_.round && saved_step_ != committed_.step;
       if (unsaved) save_pending_ = true;
       if (heir || unsaved || Finishing()) {
@@ -168,7 +167,8 @@ bool JobMachine::Impl::LetLeaversGo() {
         continue;
       }
     }
-    LetGo(worker, GoodbyeReason::kLeft, "left on its own request", 5);
+    Note("worker_left", fmt::format("{} leaves at the border", name));
+    LetGo(worker, {GoodbyeReason::kLeft, "left on its own request", 5});
     gone = true;
   }
   return gone;
@@ -264,7 +264,10 @@ bool JobMachine::Impl::AdvanceAssembling() {
     const absl::Time until =
         worker == nullptr ? absl::InfinitePast()
                           : AwaitedUntil(*worker, assembly.began, config_.limits.return_wait);
-    if (!here && until <= now_) return EndAssembly(fmt::format("{} dropped out", member.name));
+    if (!here && until <= now_) {
+      --assembly_failures_;  // Not the group's fault: the next one is formed without it.
+      return EndAssembly(fmt::format("{} dropped out", member.name));
+    }
     if (!here) WakeAt(until);
     if (!assembly.formed[rank]) missing.push_back(member.name);
   }
@@ -344,7 +347,7 @@ bool JobMachine::Impl::EndAssembly(const std::string& failure) {
     if (worker != nullptr) Say(*worker, Abort{id, {}, 0, failure});
   }
   assembly_.reset();
-  if (++assembly_failures_ > config_.limits.attempts_max) {
+  if (++assembly_failures_ > static_cast<int>(config_.limits.attempts_max)) {
     return Fail(fmt::format("{} groups in a row could not be formed; the last one: {}",
                             assembly_failures_, failure));
   }

@@ -119,7 +119,7 @@ class JobMachine::Impl {
   bool AcceptReference(Worker& worker, const Facts& facts);
   std::string ResolveSteps(const Facts& facts);  // What is wrong, or empty.
   void RefuseWorker(Worker& worker, RefuseReason reason, std::string text);
-  void LetGo(Worker& worker, GoodbyeReason reason, std::string text, uint32_t exit_code);
+  void LetGo(Worker& worker, Goodbye goodbye);
   void DropStream(Worker& worker, const std::string& why);
   void Lose(Worker& worker, const std::string& why);
   void CheckStreams();
@@ -202,13 +202,14 @@ class JobMachine::Impl {
   std::optional<std::string> stop_reason_;
   EndState end_state_ = EndState::kDone;
   std::string end_reason_;
+  Goodbye end_goodbye_;
   bool finished_ = false;
 
   GroupId last_group_;
   RoundId last_round_;
   std::optional<Group> group_;  // Formed and not broken.
   std::optional<Assembly> assembly_;
-  uint32_t assembly_failures_ = 0;  // In a row.
+  int assembly_failures_ = 0;  // In a row.
   std::optional<Round> round_;
   Committed committed_;
   std::map<RoundId, StagedKey> commits_;

@@ -48,6 +48,7 @@ struct Worker {
   Standing standing = Standing::kPreparing;
   std::string text;  // Why lost, left or refused.
   RefuseReason refused = RefuseReason::kProtocol;
+  Goodbye goodbye;  // What it was told when it was let go.
   absl::Time candidate_since = absl::InfiniteFuture();
 
   // The last committed round whose result it holds (0: the initial state). Nothing: no state.

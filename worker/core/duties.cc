@@ -283,13 +283,15 @@ void Duties::Handle(const SaveNow& save, Outcome* out) {
 }
 
 void Duties::Handle(const SaveDone& event, Outcome* out) {
-  if (!save_ || save_->saved || save_->failed || save_->what.step != event.saved.step) return;
+  if (!save_ || save_->saved || save_->failed) return;
+  if (save_->what.group != event.saved.group || save_->what.step != event.saved.step) return;
   save_->saved = event.saved;
   out->messages.push_back(event.saved);
 }
 
 void Duties::Handle(const SaveStopped& event, Outcome* out) {
-  if (!save_ || save_->saved || save_->failed || save_->what.step != event.failed.step) return;
+  if (!save_ || save_->saved || save_->failed) return;
+  if (save_->what.group != event.failed.group || save_->what.step != event.failed.step) return;
   save_->failed = event.failed;
   out->messages.push_back(event.failed);
 }
