@@ -22,7 +22,7 @@ Machine::Machine(MachineConfig config)
 
 Effects Machine::Start(absl::Time now) {
   heard_at_ = now;
-  dial_at_ = now + pauses_.Next();
+  dial_at_ = now;
   CheckTimes(now);
   effects_.wake_at = WakeAt();
   return std::exchange(effects_, {});
@@ -168,10 +168,9 @@ void Machine::On(const HeartbeatDue& event, absl::Time) {
 }
 
 void Machine::On(const LeaveRequested& event, absl::Time now) {
-  if (leave_ || job_id_.empty()) {
-    End(kExitLeft,
-        leave_ ? "told to leave twice" : "told to leave before the coordinator answered");
-    return;
+  if (leave_) return End(kExitLeft, "told to leave twice");
+  if (stream_ != Stream::kIn && !duties_.formed()) {
+    return End(kExitLeft, "told to leave with no coordinator and no group");
   }
   duties_.NoteStep(event.steps_done);
   leave_ =

@@ -114,6 +114,14 @@ class ScriptedCoordinator {
     return ready;
   }
 
+  static Failed MakeFailed(GroupId group, RoundId round = {}, uint32_t attempt = 0) {
+    Failed failed;
+    failed.group = group;
+    failed.round = round;
+    failed.attempt = attempt;
+    return failed;
+  }
+
   Machine& machine() { return machine_; }
   absl::Time now() const { return now_; }
   absl::Time wake_at() const { return wake_at_; }

@@ -1,0 +1,197 @@
+#include "worker/edge/session.h"
+
+#include <deque>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "common/keepalive.h"
+#include "proto/rondo/v1/training.grpc.pb.h"
+#include "proto/rondo/v1/training.pb.h"
+#include "worker/edge/training_codec.h"
+
+namespace rondo::worker {
+
+struct Session::Shared {
+  SessionOptions options;
+  absl::Mutex mutex;
+  std::shared_ptr<grpc::Channel> channel ABSL_GUARDED_BY(mutex);
+  int open_calls ABSL_GUARDED_BY(mutex) = 0;
+};
+
+// One Attend call. It holds itself until gRPC says OnDone. Writes start under the mutex: gRPC never
+// runs a reaction inside the call that starts an operation.
+class Session::Call final
+    : public grpc::ClientBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage> {
+ public:
+  Call(uint64_t dial, std::shared_ptr<Shared> shared, const std::shared_ptr<grpc::Channel>& channel)
+      : dial_(dial), shared_(std::move(shared)), stub_(v1::Training::NewStub(channel)) {}
+
+  void Begin(std::shared_ptr<Call> self) {
+    self_ = std::move(self);
+    {
+      absl::MutexLock lock(&shared_->mutex);
+      ++shared_->open_calls;
+    }
+    stub_->async()->Attend(&context_, this);
+    AddHold();  // Writes start outside of reactions, until OnReadDone says that the call is over.
+    StartRead(&incoming_);
+    StartCall();
+  }
+
+  void Send(v1::WorkerMessage message) {
+    absl::MutexLock lock(&mutex_);
+    queue_.push_back(std::move(message));
+    WriteNext();
+  }
+
+  // No StreamLost is posted for it.
+  void Cancel() {
+    {
+      absl::MutexLock lock(&mutex_);
+      muted_ = true;
+    }
+    context_.TryCancel();
+  }
+
+  // Half-closes once everything is written.
+  void Finish(absl::Duration limit) {
+    absl::MutexLock lock(&mutex_);
+    muted_ = true;
+    half_close_wanted_ = true;
+    WriteNext();
+    mutex_.AwaitWithTimeout(absl::Condition(&done_), limit);
+  }
+
+  void OnReadDone(bool ok) override {
+    if (ok) {
+      Take();
+      StartRead(&incoming_);
+      return;
+    }
+    {
+      absl::MutexLock lock(&mutex_);
+      closed_ = true;
+    }
+    RemoveHold();
+  }
+
+  void OnWriteDone(bool ok) override {
+    absl::MutexLock lock(&mutex_);
+    writing_ = false;
+    queue_.pop_front();
+    if (ok) WriteNext();
+  }
+
+  void OnDone(const grpc::Status& status) override {
+    const std::shared_ptr<Call> self = std::move(self_);  // Until the end of this function.
+    bool post = false;
+    {
+      absl::MutexLock lock(&mutex_);
+      post = !muted_;
+      done_ = true;
+    }
+    if (post) {
+      shared_->options.post(StreamLost{
+          dial_, status.ok() ? "the coordinator closed the stream" : status.error_message()});
+    }
+    absl::MutexLock lock(&shared_->mutex);
+    --shared_->open_calls;
+  }
+
+  uint64_t dial() const { return dial_; }
+
+ private:
+  void WriteNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (closed_ || writing_) return;
+    if (!queue_.empty()) {
+      writing_ = true;
+      StartWrite(&queue_.front());  // Stays in its place while others are pushed behind it.
+    } else if (half_close_wanted_ && !half_closed_) {
+      half_closed_ = true;
+      StartWritesDone();
+    }
+  }
+
+  void Take() {
+    absl::StatusOr<CoordinatorMessage> message = DecodeCoordinatorMessage(incoming_);
+    if (message.ok() && incoming_.has_welcome()) {
+      const absl::Status job = shared_->options.on_job(incoming_.welcome().job(), message->term);
+      if (!job.ok()) message = job;
+    }
+    if (message.ok()) {
+      shared_->options.post(Received{dial_, *std::move(message)});
+    } else {
+      shared_->options.post(Malformed{dial_, std::string(message.status().message())});
+    }
+  }
+
+  const uint64_t dial_;
+  const std::shared_ptr<Shared> shared_;
+  const std::unique_ptr<v1::Training::Stub> stub_;
+  grpc::ClientContext context_;
+  v1::CoordinatorMessage incoming_;
+  std::shared_ptr<Call> self_;
+
+  absl::Mutex mutex_;
+  std::deque<v1::WorkerMessage> queue_ ABSL_GUARDED_BY(mutex_);
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool half_close_wanted_ ABSL_GUARDED_BY(mutex_) = false;
+  bool half_closed_ ABSL_GUARDED_BY(mutex_) = false;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;  // No operation may start.
+  bool muted_ ABSL_GUARDED_BY(mutex_) = false;
+  bool done_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+Session::Session(SessionOptions options) : shared_(std::make_shared<Shared>()) {
+  shared_->options = std::move(options);
+}
+
+Session::~Session() {
+  if (call_) call_->Cancel();
+  absl::MutexLock lock(&shared_->mutex);
+  shared_->mutex.Await(absl::Condition(
+      +[](Shared* shared) ABSL_NO_THREAD_SAFETY_ANALYSIS { return shared->open_calls == 0; },
+      shared_.get()));
+}
+
+void Session::Open(uint64_t dial) {
+  if (call_) call_->Cancel();
+  std::shared_ptr<grpc::Channel> channel = shared_->options.make_channel();
+  {
+    absl::MutexLock lock(&shared_->mutex);
+    shared_->channel = channel;
+  }
+  call_ = std::make_shared<Call>(dial, shared_, channel);
+  call_->Begin(call_);
+}
+
+void Session::Close(uint64_t dial) {
+  if (call_ && call_->dial() == dial) call_->Cancel();
+}
+
+void Session::Send(const WorkerMessage& message) {
+  if (call_) call_->Send(EncodeWorkerMessage(message));
+}
+
+void Session::Finish(absl::Duration limit) {
+  if (call_) call_->Finish(limit);
+}
+
+std::shared_ptr<grpc::Channel> Session::Channel() {
+  absl::MutexLock lock(&shared_->mutex);
+  return shared_->channel;
+}
+
+std::shared_ptr<grpc::Channel> MakeSessionChannel(
+    const std::string& target, const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+  grpc::ChannelArguments arguments;
+  SetKeepalive(Keepalive(), &arguments);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetMaxReceiveMessageSize(kMessageBytesMax);
+  arguments.SetMaxSendMessageSize(kMessageBytesMax);
+  return grpc::CreateCustomChannel(target, credentials, arguments);
+}
+
+}  // namespace rondo::worker

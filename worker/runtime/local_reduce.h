@@ -1,0 +1,33 @@
+// The reduce at the end of a local round (DESIGN 3, rule 5): the weighted mean of the members'
+// working states, into staging. Nothing else changes.
+#ifndef RONDO_WORKER_RUNTIME_LOCAL_REDUCE_H_
+#define RONDO_WORKER_RUNTIME_LOCAL_REDUCE_H_
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/clock.h"
+#include "worker/collectives/communicator.h"
+#include "worker/core/messages.h"
+#include "worker/runtime/member_state.h"
+
+namespace rondo::worker {
+
+// mean = (sum over ranks of w_i*P/W * x_i) / P, W the sum of the weights: the same bits on every
+// rank, and a plain mean when all weights are equal. A contributor with weight 0 sends zeros,
+// whatever it holds (rule 15). Integer buffers are those of the lowest rank that has a weight.
+// Cost: one all-reduce, one copy and three scans of the state; `timeout` holds for each call.
+// Errors: those of the communicator; DataLoss when no contributor has a weight;
+// InvalidArgument when the contributors are not the group's.
+absl::StatusOr<Reduced> ReduceLocal(const Reduce& reduce, absl::Duration timeout, Clock* clock,
+                                    Communicator* group, MemberState* state);
+
+// w*P/W as float, exactly 1 when all P weights are equal.
+float ContributionFactor(double weight, double weight_sum, int members);
+
+// Copies integer buffers of `root` to all. Nothing to do, and no call, when there are none.
+absl::Status ShareIntegers(const CallId& call, int root, absl::Duration timeout,
+                           Communicator* group, std::span<int64_t> integers);
+
+}  // namespace rondo::worker
+
+#endif  // RONDO_WORKER_RUNTIME_LOCAL_REDUCE_H_

@@ -1,0 +1,144 @@
+#include "worker/runtime/member_state.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "common/status_macros.h"
+#include "kernels/accumulate.h"
+#include "kernels/norm.h"
+#include "kernels/state_hash.h"
+
+namespace rondo::worker {
+namespace {
+
+void Copy(DeviceSpan<float> to, const float* from) {
+  if (to.size > 0) std::memcpy(to.data, from, static_cast<size_t>(to.size) * sizeof(float));
+}
+
+absl::StatusOr<uint64_t> HashOf(DeviceSpan<const float> parameters,
+                                DeviceSpan<const float> buffers) {
+  ASSIGN_OR_RETURN(const uint64_t first, StateHash(parameters, 0));
+  ASSIGN_OR_RETURN(const uint64_t second,
+                   StateHash(buffers, static_cast<uint64_t>(parameters.size)));
+  return first + second;
+}
+
+}  // namespace
+
+MemberState::MemberState(std::unique_ptr<Engine> engine, std::unique_ptr<Optimizer> optimizer,
+                         StatePolicy policy)
+    : engine_(std::move(engine)),
+      optimizer_(std::move(optimizer)),
+      policy_(policy),
+      parameters_(engine_->parameters().size),
+      buffers_(engine_->float_buffers().size) {
+  if (policy_ == StatePolicy::kAverage) averaged_moments_ = optimizer_->moments();
+  size_t size = static_cast<size_t>(parameters_ + buffers_);
+  for (const DeviceSpan<float>& moment : averaged_moments_)
+    size += static_cast<size_t>(moment.size);
+  base_.resize(size);
+  staging_.resize(size);
+  base_integers_.resize(engine_->integer_buffers().size());
+  staged_integers_.resize(engine_->integer_buffers().size());
+}
+
+void MemberState::CopyWorkingTo(float* flat) {
+  const DeviceSpan<float> parameters = engine_->parameters();
+  const DeviceSpan<float> buffers = engine_->float_buffers();
+  Copy({flat, parameters_}, parameters.data);
+  Copy({flat + parameters_, buffers_}, buffers.data);
+}
+
+void MemberState::KeepBase() {
+  if (has_base_) return;
+  CopyWorkingTo(base_.data());
+  const std::span<int64_t> integers = engine_->integer_buffers();
+  std::copy(integers.begin(), integers.end(), base_integers_.begin());
+  has_base_ = true;
+}
+
+void MemberState::RestoreBase() {
+  if (!has_base_) return;
+  Copy(engine_->parameters(), base_.data());
+  Copy(engine_->float_buffers(), base_.data() + parameters_);
+  std::copy(base_integers_.begin(), base_integers_.end(), engine_->integer_buffers().begin());
+}
+
+absl::Status MemberState::StageWorking(float factor) {
+  const std::span<int64_t> integers = engine_->integer_buffers();
+  std::copy(integers.begin(), integers.end(), staged_integers_.begin());
+  int64_t at = 0;
+  const auto stage = [&](DeviceSpan<const float> part) -> absl::Status {
+    const DeviceSpan<float> place = staging().Sub(at, part.size);
+    at += part.size;
+    if (factor != 1) return AssignScaled(place, factor, part);
+    Copy(place, part.data);
+    return absl::OkStatus();
+  };
+  RETURN_IF_ERROR(stage(engine_->parameters()));
+  RETURN_IF_ERROR(stage(engine_->float_buffers()));
+  for (const DeviceSpan<float>& moment : averaged_moments_) RETURN_IF_ERROR(stage(moment));
+  return absl::OkStatus();
+}
+
+void MemberState::StageZeros() {
+  std::fill(staging_.begin(), staging_.end(), 0.0f);
+  const std::span<int64_t> integers = engine_->integer_buffers();
+  std::copy(integers.begin(), integers.end(), staged_integers_.begin());
+}
+
+void MemberState::CommitAll() {
+  Copy(engine_->parameters(), staging_.data());
+  Copy(engine_->float_buffers(), staging_.data() + parameters_);
+  std::copy(staged_integers_.begin(), staged_integers_.end(), engine_->integer_buffers().begin());
+  int64_t at = parameters_ + buffers_;
+  for (const DeviceSpan<float>& moment : averaged_moments_) {
+    Copy(moment, staging_.data() + at);
+    at += moment.size;
+  }
+  if (policy_ == StatePolicy::kReset) optimizer_->Reset();
+  // What is committed is the next round's base: no copy then.
+  base_.swap(staging_);
+  base_integers_.swap(staged_integers_);
+  has_base_ = true;
+}
+
+void MemberState::CommitBuffers() {
+  Copy(engine_->float_buffers(), staged_buffers().data);
+  std::copy(staged_integers_.begin(), staged_integers_.end(), engine_->integer_buffers().begin());
+  has_base_ = false;
+}
+
+absl::StatusOr<uint64_t> MemberState::HashWorking() {
+  return HashOf(engine_->parameters(), engine_->float_buffers());
+}
+absl::StatusOr<uint64_t> MemberState::HashBase() {
+  return HashOf(given_parameters(true), given_buffers(true));
+}
+absl::StatusOr<uint64_t> MemberState::HashStaged() {
+  return HashOf(staged_parameters(), staged_buffers());
+}
+absl::StatusOr<uint64_t> MemberState::HashAfterSteps() {
+  return HashOf(engine_->parameters(), staged_buffers());
+}
+
+absl::StatusOr<bool> MemberState::MomentsAreFinite() {
+  for (const DeviceSpan<float>& moment : optimizer_->moments()) {
+    ASSIGN_OR_RETURN(const bool finite, IsFinite(moment));
+    if (!finite) return false;
+  }
+  return true;
+}
+
+DeviceSpan<float> MemberState::given_parameters(bool base) {
+  return base ? Whole(base_).Sub(0, parameters_) : engine_->parameters();
+}
+DeviceSpan<float> MemberState::given_buffers(bool base) {
+  return base ? Whole(base_).Sub(parameters_, buffers_) : engine_->float_buffers();
+}
+std::span<int64_t> MemberState::given_integers(bool base) {
+  return base ? std::span<int64_t>(base_integers_) : engine_->integer_buffers();
+}
+
+}  // namespace rondo::worker

@@ -1,0 +1,259 @@
+#include "worker/runtime/member_work.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "common/status_macros.h"
+#include "worker/runtime/costs.h"
+#include "worker/runtime/evaluation.h"
+#include "worker/runtime/local_reduce.h"
+#include "worker/runtime/state_exchange.h"
+#include "worker/runtime/state_files.h"
+
+namespace rondo::worker {
+namespace {
+
+// While it lives, heartbeats show what the trainer is busy with.
+class Busy {
+ public:
+  Busy(const MemberParts& parts, Activity activity) : parts_(parts) {
+    parts_.gauges->Begin(activity, parts_.clock->Now());
+  }
+  ~Busy() { parts_.gauges->Begin(Activity::kWaiting, parts_.clock->Now()); }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  const MemberParts& parts_;
+};
+
+Failed MakeFailed(GroupId group, const absl::Status& status) {
+  Failed failed;
+  failed.group = group;
+  failed.cause = CauseOf(status);
+  failed.text = std::string(status.message());
+  return failed;
+}
+
+}  // namespace
+
+MemberWork::MemberWork(MemberParts parts) : parts_(std::move(parts)) {}
+
+// ------------------------------------------------------------------------------------ load
+
+std::optional<PrepareProblem> MemberWork::Load(const Prepare& command) {
+  state_.reset();  // Two models at once may not fit.
+  std::variant<LoadedJob, PrepareProblem> loaded = parts_.load(command);
+  if (auto* problem = std::get_if<PrepareProblem>(&loaded)) return std::move(*problem);
+  job_ = std::move(std::get<LoadedJob>(loaded));
+  const Layout& layout = job_->engine->layout();
+  gradients_ = std::make_unique<GradientReducer>(layout.parameter_count());
+  buffers_ = std::make_unique<GradientReducer>(layout.float_buffer_count());
+  epochs_ = std::make_unique<EpochOrders>(job_->spec.seed, job_->train->size(), job_->spec.shuffle);
+  state_ = std::make_unique<MemberState>(std::move(job_->engine), std::move(job_->optimizer),
+                                         job_->spec.state_policy);
+  pristine_ = true;
+  held_hash_ = 0;
+  return std::nullopt;
+}
+
+MemberWork::Answer MemberWork::Do(const Prepare& command) {
+  const Busy busy(parts_, Activity::kPreparing);
+  prepare_ = command;
+  Prepared prepared;
+  prepared.problem = Load(command);
+  if (!prepared.problem) prepared.facts = job_->facts;
+  return PrepareDone{std::move(prepared)};
+}
+
+// ------------------------------------------------------------------------------------ groups
+
+MemberWork::Answer MemberWork::Do(const Listen& command) {
+  absl::StatusOr<std::string> blob = parts_.groups->Listen();
+  if (!blob.ok()) return GroupFailed{MakeFailed(command.group, blob.status())};
+  return EndpointReady{Endpoint{command.group, *std::move(blob)}};
+}
+
+MemberWork::Answer MemberWork::Do(const LeaveGroup& command) {
+  if (communicator_ && group_ <= command.group) {
+    parts_.interrupts->SetCommunicator(nullptr);
+    communicator_.reset();
+  }
+  return std::nullopt;
+}
+
+MemberWork::Answer MemberWork::Do(const FormGroup& command) {
+  const Busy busy(parts_, Activity::kAssembling);
+  const absl::Time began = parts_.clock->Now();
+  absl::StatusOr<Formed> formed = Form(command);
+  if (!formed.ok()) {
+    communicator_.reset();
+    return GroupFailed{MakeFailed(command.assemble.group, formed.status())};
+  }
+  formed->seconds = absl::ToDoubleSeconds(parts_.clock->Now() - began);
+  return GroupFormed{*std::move(formed)};
+}
+
+absl::StatusOr<Formed> MemberWork::Form(const FormGroup& command) {
+  const Assemble& assemble = command.assemble;
+  const StateNeed need = assemble.members[command.rank].need;
+  if (!state_) return absl::InternalError("a group is formed before the job is prepared");
+  const absl::Duration limit = absl::Seconds(assemble.limit_seconds);
+  communicator_.reset();
+  const std::shared_ptr<AbortFlag> abort = parts_.interrupts->EnterGroup(assemble.group);
+  if (abort->IsSet()) return absl::AbortedError("the group was left before it was formed");
+  ASSIGN_OR_RETURN(communicator_,
+                   parts_.groups->Connect({job_->spec.job_id, assemble.group, command.rank,
+                                           command.blobs, command.token},
+                                          limit, abort));
+  group_ = assemble.group;
+  parts_.interrupts->SetCommunicator(communicator_);
+  if (need == StateNeed::kInitial && !pristine_) {
+    if (const auto problem = Load(prepare_)) return absl::InternalError(problem->text);
+  }
+  ASSIGN_OR_RETURN(const ExchangeResult exchanged,
+                   ExchangeState(assemble, command.rank, held_hash_,
+                                 {state_.get(), gradients_.get(), communicator_.get(), limit}));
+  if (need != StateNeed::kHolds && need != StateNeed::kInitial) pristine_ = false;
+  if (exchanged.took_step) RETURN_IF_ERROR(FinishStep(assemble));
+  held_hash_ = exchanged.state_hash;
+  Formed formed;
+  formed.group = assemble.group;
+  formed.state_hash = held_hash_;
+  formed.transfer_bytes = exchanged.received_bytes;
+  return formed;
+}
+
+// A repair has brought the reduced gradient of a step that failed here: the step is done with it.
+absl::Status MemberWork::FinishStep(const Assemble& assemble) {
+  const uint64_t first = order_ ? order_->first_step : 0;
+  if (!order_ || assemble.step < first || assemble.step - first >= order_->rates.size()) {
+    return absl::InternalError(fmt::format("step {} is not in this worker's order", assemble.step));
+  }
+  Engine& engine = state_->engine();
+  return state_->optimizer().Step(engine.parameters(), gradients_->last_result(),
+                                  order_->rates[assemble.step - first], engine.has_gradient());
+}
+
+// ------------------------------------------------------------------------------------ rounds
+
+LoopParts MemberWork::PartsOfLoop(GroupId group, uint64_t number) {
+  return {.state = state_.get(),
+          .train = job_->train.get(),
+          .epochs = epochs_.get(),
+          .gradients = gradients_.get(),
+          .buffers = buffers_.get(),
+          .group = IsIn(group) ? communicator_.get() : nullptr,
+          .collective_limit = collective_limit_,
+          .clock = parts_.clock,
+          .gauges = parts_.gauges,
+          .dropped = [interrupts = parts_.interrupts, number] {
+            return interrupts->IsDropped(number);
+          }};
+}
+
+MemberWork::Answer MemberWork::Do(const Train& command, uint64_t number) {
+  const Busy busy(parts_, Activity::kTraining);
+  order_ = command.order;
+  const Order& order = *order_;
+  Failed dropped = MakeFailed(order.group, absl::AbortedError("the order was dropped"));
+  dropped.round = order.round;
+  if (parts_.interrupts->IsDropped(number)) return StepsFailed{std::move(dropped)};
+  pristine_ = false;
+  state_->KeepBase();
+  const LoopParts loop_parts = PartsOfLoop(order.group, number);
+  OrderLoop loop(order, loop_parts);
+  std::variant<Ready, Failed, Dropped> result = loop.Run();
+  parts_.gauges->EndOrder();
+  if (auto* failed = std::get_if<Failed>(&result)) return StepsFailed{std::move(*failed)};
+  if (std::holds_alternative<Dropped>(result)) return StepsFailed{std::move(dropped)};
+  Ready& ready = std::get<Ready>(result);
+  if (order.mode == Mode::kParallel) {
+    staged_ = StagedId{order.round, order.group, 0, ready.reduced.state_hash};
+  }
+  return StepsDone{std::move(ready)};
+}
+
+MemberWork::Answer MemberWork::Do(const DropOrder&) {
+  if (state_) state_->RestoreBase();
+  if (gradients_) gradients_->Forget();
+  order_.reset();
+  return std::nullopt;
+}
+
+MemberWork::Answer MemberWork::Do(const ReduceState& command) {
+  const Busy busy(parts_, Activity::kReducing);
+  const Reduce& reduce = command.reduce;
+  staged_.reset();
+  absl::StatusOr<Reduced> reduced = absl::AbortedError("the group was left");
+  if (IsIn(reduce.group)) {
+    reduced =
+        ReduceLocal(reduce, collective_limit_, parts_.clock, communicator_.get(), state_.get());
+  }
+  if (!reduced.ok()) {
+    Failed failed = MakeFailed(reduce.group, reduced.status());
+    failed.round = reduce.round;
+    failed.attempt = reduce.attempt;
+    return ReduceFailed{std::move(failed)};
+  }
+  staged_ = StagedId{reduce.round, reduce.group, reduce.attempt, reduced->reduced.state_hash};
+  return ReduceDone{*std::move(reduced)};
+}
+
+MemberWork::Answer MemberWork::Do(const ApplyStaged& command) {
+  if (!staged_ || !staged_->is(command.round, command.group, command.attempt)) {
+    return RuntimeBroken{fmt::format("round {}, attempt {} was committed, but is not staged here",
+                                     command.round, command.attempt)};
+  }
+  if (order_ && order_->mode == Mode::kParallel) {
+    state_->CommitBuffers();
+  } else {
+    state_->CommitAll();
+  }
+  held_hash_ = staged_->hash;
+  staged_.reset();
+  order_.reset();
+  return std::nullopt;
+}
+
+MemberWork::Answer MemberWork::Do(const DropStaged& command) {
+  if (staged_ && staged_->is(command.round, command.group, command.attempt)) staged_.reset();
+  return std::nullopt;
+}
+
+// ------------------------------------------------------------------------------------ after it
+
+MemberWork::Answer MemberWork::Do(const Evaluate& command) {
+  const Busy busy(parts_, Activity::kEvaluating);
+  const absl::Time began = parts_.clock->Now();
+  const auto stop = [&] {
+    parts_.gauges->Move(parts_.clock->Now());
+    return parts_.interrupts->IsLeft(command.what.group);
+  };
+  absl::StatusOr<Evaluated> evaluated =
+      EvaluateShare({command.rank, command.size}, job_->test.get(), &state_->engine(), stop);
+  if (!evaluated.ok()) {
+    if (evaluated.status().code() == absl::StatusCode::kAborted) return std::nullopt;
+    return RuntimeBroken{fmt::format("evaluation failed: {}", evaluated.status().ToString())};
+  }
+  evaluated->group = command.what.group;
+  evaluated->round = command.what.round;
+  evaluated->seconds = absl::ToDoubleSeconds(parts_.clock->Now() - began);
+  return EvaluateDone{*std::move(evaluated)};
+}
+
+MemberWork::Answer MemberWork::Do(const Save& command) {
+  const Busy busy(parts_, Activity::kSaving);
+  const SaveNow& what = command.what;
+  absl::StatusOr<std::vector<SavedFile>> files = SaveStateFiles(what, parts_.sink, state_.get());
+  if (!files.ok()) {
+    return SaveStopped{
+        SaveFailed{what.group, what.round, what.step, std::string(files.status().message())}};
+  }
+  return SaveDone{Saved{what.group, what.round, what.step, *std::move(files)}};
+}
+
+}  // namespace rondo::worker

@@ -1,0 +1,169 @@
+#include "worker/runtime/order_loop.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/status_macros.h"
+#include "kernels/norm.h"
+#include "worker/runtime/costs.h"
+#include "worker/runtime/local_reduce.h"
+
+namespace rondo::worker {
+namespace {
+
+std::vector<rondo::SampleRun> SamplerRuns(const Order& order) {
+  std::vector<rondo::SampleRun> runs;
+  for (const SampleRun& run : order.runs) {
+    runs.push_back({.epoch = static_cast<int64_t>(run.epoch),
+                    .first_position = static_cast<int64_t>(run.first),
+                    .count = static_cast<int64_t>(run.count),
+                    .stride = static_cast<int64_t>(run.stride),
+                    .steps = static_cast<int64_t>(run.steps),
+                    .advance = static_cast<int64_t>(run.advance),
+                    .same_steps = run.same_steps});
+  }
+  return runs;
+}
+
+float GradientFactor(const Order& order, const LoopParts& parts) {
+  if (order.mode == Mode::kLocal || parts.group == nullptr) return 1;
+  return ContributionFactor(order.weight, order.weight_sum, parts.group->size());
+}
+
+}  // namespace
+
+OrderLoop::OrderLoop(const Order& order, const LoopParts& parts)
+    : order_(order),
+      parts_(parts),
+      factor_(GradientFactor(order, parts)),
+      sampler_(
+          Sampler::Create(SamplerRuns(order), static_cast<int64_t>(order.length), parts.epochs)) {
+  ready_.group = order.group;
+  ready_.round = order.round;
+}
+
+Failed OrderLoop::Fail(uint64_t step, const absl::Status& status) const {
+  Failed failed;
+  failed.group = order_.group;
+  failed.round = order_.round;
+  failed.step = step;
+  failed.has_result = parts_.gradients->last_step() == static_cast<int64_t>(step);
+  failed.cause = CauseOf(status);
+  failed.text = std::string(status.message());
+  return failed;
+}
+
+std::variant<Ready, Failed, Dropped> OrderLoop::Run() {
+  const bool parallel = order_.mode == Mode::kParallel;
+  if (!sampler_.ok())
+    return Fail(order_.first_step, absl::InternalError(sampler_.status().message()));
+  if (parallel && parts_.group == nullptr) {
+    return Fail(order_.first_step, absl::AbortedError("the group was left"));
+  }
+  const absl::Time began = parts_.clock->Now();
+  parts_.gauges->BeginOrder(order_.round, order_.first_step);
+  parts_.gauges->Begin(Activity::kTraining, began);
+  std::optional<CostMeter> meter;
+  if (parallel) meter.emplace(*parts_.group, parts_.clock);
+  parts_.gradients->Forget();
+  for (uint64_t i = 0; i < order_.length; ++i) {
+    if (parts_.dropped()) return Dropped{};
+    if (const absl::Status done = Step(i); !done.ok()) return Fail(order_.first_step + i, done);
+  }
+  if (parallel && order_.length > 0) {
+    PhaseCost cost = meter->Read(CostPhase::kReduce, order_.length);
+    cost.seconds = absl::ToDoubleSeconds(reduce_time_);
+    ready_.reduced.costs.push_back(cost);
+  }
+  const absl::Status finished = parallel ? FinishParallel() : FinishLocal();
+  if (!finished.ok()) return Fail(order_.first_step + order_.length, finished);
+  ready_.steps = order_.length;
+  ready_.reduced.reduce_seconds = absl::ToDoubleSeconds(reduce_time_);
+  ready_.step_seconds = absl::ToDoubleSeconds(parts_.clock->Now() - began - reduce_time_);
+  return std::move(ready_);
+}
+
+absl::Status OrderLoop::Step(uint64_t index) {
+  const uint64_t step = order_.first_step + index;
+  const double rate = order_.rates[index];
+  StepSamples samples = sampler_->Samples(static_cast<int64_t>(index));
+  Engine& engine = parts_.state->engine();
+  GradientResult result;
+  bool has_samples = !samples.samples.empty();
+  if (has_samples) {
+    parts_.train->Load(samples.samples, &batch_);
+    batch_.positions = std::move(samples.positions);
+    ASSIGN_OR_RETURN(result, engine.ComputeGradient(batch_, static_cast<int64_t>(step)));
+    ready_.finite = ready_.finite && result.finite;
+    ready_.samples += static_cast<uint64_t>(result.samples);
+    ready_.loss_sum += result.loss;
+  }
+  if (order_.mode == Mode::kParallel) {
+    RETURN_IF_ERROR(ReduceAndStep(step, rate, has_samples && result.finite));
+  } else if (has_samples) {
+    RETURN_IF_ERROR(parts_.state->optimizer().Step(engine.parameters(), engine.gradients(), rate,
+                                                   engine.has_gradient()));
+  }
+  parts_.gauges->Step(step + 1, result.loss, static_cast<uint64_t>(result.samples),
+                      parts_.clock->Now());
+  return absl::OkStatus();
+}
+
+absl::Status OrderLoop::ReduceAndStep(uint64_t step, double rate, bool finite) {
+  Engine& engine = parts_.state->engine();
+  const CallId call{.round = static_cast<int64_t>(order_.round.value),
+                    .attempt_or_step = static_cast<int64_t>(step),
+                    .phase = rondo::Phase::kGradients};
+  const absl::Time began = parts_.clock->Now();
+  ASSIGN_OR_RETURN(const DeviceSpan<float> mean,
+                   parts_.gradients->Reduce(call, engine.gradients(), finite ? factor_ : 0.0f,
+                                            parts_.collective_limit, parts_.group));
+  reduce_time_ += parts_.clock->Now() - began;
+  return parts_.state->optimizer().Step(engine.parameters(), mean, rate, engine.has_gradient());
+}
+
+absl::Status OrderLoop::FinishLocal() {
+  Engine& engine = parts_.state->engine();
+  ASSIGN_OR_RETURN(const bool parameters, IsFinite(engine.parameters()));
+  ASSIGN_OR_RETURN(const bool buffers, IsFinite(engine.float_buffers()));
+  ready_.finite = ready_.finite && parameters && buffers;
+  return absl::OkStatus();
+}
+
+absl::Status OrderLoop::StageBuffers() {
+  Engine& engine = parts_.state->engine();
+  const std::span<int64_t> integers = engine.integer_buffers();
+  std::copy(integers.begin(), integers.end(), parts_.state->staged_integers().begin());
+  if (engine.float_buffers().size == 0 && integers.empty()) return absl::OkStatus();
+  const CallId call{.round = static_cast<int64_t>(order_.round.value),
+                    .attempt_or_step = static_cast<int64_t>(order_.first_step + order_.length),
+                    .phase = rondo::Phase::kBuffers};
+  CostMeter meter(*parts_.group, parts_.clock);
+  if (engine.float_buffers().size > 0) {
+    ASSIGN_OR_RETURN(const bool finite, IsFinite(engine.float_buffers()));
+    ASSIGN_OR_RETURN(const DeviceSpan<float> mean,
+                     parts_.buffers->Reduce(call, engine.float_buffers(), finite ? factor_ : 0.0f,
+                                            parts_.collective_limit, parts_.group));
+    std::copy(mean.data, mean.data + mean.size, parts_.state->staged_buffers().data);
+  }
+  RETURN_IF_ERROR(ShareIntegers(call, 0, parts_.collective_limit, parts_.group,
+                                parts_.state->staged_integers()));
+  ready_.reduced.costs.push_back(meter.Read(CostPhase::kBuffers, 1));
+  reduce_time_ += absl::Seconds(ready_.reduced.costs.back().seconds);
+  return absl::OkStatus();
+}
+
+absl::Status OrderLoop::FinishParallel() {
+  RETURN_IF_ERROR(StageBuffers());
+  ASSIGN_OR_RETURN(ready_.reduced.state_hash, parts_.state->HashAfterSteps());
+  ASSIGN_OR_RETURN(const Norm norm, ComputeNorm(parts_.state->engine().parameters()));
+  ready_.reduced.parameter_norm_squared = norm.squared;
+  ready_.finite = ready_.finite && norm.finite;
+  return absl::OkStatus();
+}
+
+}  // namespace rondo::worker

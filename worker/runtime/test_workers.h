@@ -1,0 +1,224 @@
+// For tests: P trainers in one process, connected over loopback, and the coordinator's part played
+// by hand.
+#ifndef RONDO_WORKER_RUNTIME_TEST_WORKERS_H_
+#define RONDO_WORKER_RUNTIME_TEST_WORKERS_H_
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "common/clock.h"
+#include "worker/collectives/tcp/tcp_listener.h"
+#include "worker/collectives/tcp/tcp_mesh.h"
+#include "worker/runtime/parts.h"
+#include "worker/runtime/quadratic_job.h"
+#include "worker/runtime/trainer.h"
+
+namespace rondo::worker {
+
+class LoopbackGroups final : public GroupMaker {
+ public:
+  LoopbackGroups() : listener_(TcpListener::Listen({.bind_address = "127.0.0.1"}).value()) {}
+  absl::StatusOr<std::string> Listen() override { return listener_->Endpoint(); }
+  absl::StatusOr<std::unique_ptr<Communicator>> Connect(const ConnectSpec& spec,
+                                                        absl::Duration limit,
+                                                        std::shared_ptr<AbortFlag> abort) override {
+    MeshSpec mesh;
+    mesh.rank = static_cast<int>(spec.rank);
+    mesh.endpoints = spec.blobs;
+    mesh.token = spec.token;
+    mesh.group = spec.group.value;
+    return ConnectMesh(*listener_, mesh, limit, std::move(abort));
+  }
+
+ private:
+  const std::unique_ptr<TcpListener> listener_;
+};
+
+// Keeps the bytes of each file.
+class MemorySink final : public StateSink {
+ public:
+  std::string TemporaryPath(StateFile file) override {
+    return (std::filesystem::path(testing::TempDir()) /
+            ("sink" + std::to_string(reinterpret_cast<uintptr_t>(this)) + "." +
+             std::to_string(static_cast<int>(file))))
+        .string();
+  }
+  absl::StatusOr<SavedFile> Put(uint64_t, StateFile file, const std::string& path) override {
+    if (fails) return absl::UnavailableError("no room");
+    std::ifstream in(path, std::ios::binary);
+    const std::string bytes((std::istreambuf_iterator<char>(in)), {});
+    std::filesystem::remove(path);
+    return SavedFile{file, bytes.size(), "sha"};
+  }
+  bool fails = false;
+};
+
+// One trainer and what it has reported.
+class TestWorker {
+ public:
+  explicit TestWorker(const QuadraticOptions& options)
+      : trainer_({[this, options](const Prepare&) -> std::variant<LoadedJob, PrepareProblem> {
+                    LoadedJob job = MakeQuadraticJob(options);
+                    engine_ = job.engine.get();
+                    optimizer_ = job.optimizer.get();
+                    return job;
+                  },
+                  &groups_, &sink_, &clock_},
+                 [this](Event event) {
+                   absl::MutexLock lock(&mutex_);
+                   events_.push_back(std::move(event));
+                 }) {}
+
+  void Do(const Command& command) { trainer_.Do(command); }
+  // The next event; it must be a T.
+  template <typename T>
+  T Await() {
+    absl::MutexLock lock(&mutex_);
+    mutex_.Await(absl::Condition(
+        +[](std::deque<Event>* events) { return !events->empty(); }, &events_));
+    Event event = std::move(events_.front());
+    events_.pop_front();
+    if (T* wanted = std::get_if<T>(&event)) return std::move(*wanted);
+    ADD_FAILURE() << "event " << event.index() << " came instead";
+    return T{};
+  }
+  // Waits until the trainer has done all commands before.
+  void Settle() {
+    Do(Listen{GroupId{1}});
+    Await<EndpointReady>();
+  }
+  // Call only when settled.
+  std::vector<float> parameters() {
+    const DeviceSpan<float> w = engine_->parameters();
+    return {w.data, w.data + w.size};
+  }
+  std::vector<float> velocity() {
+    const DeviceSpan<float> v = optimizer_->moments().at(0);
+    return {v.data, v.data + v.size};
+  }
+  Engine& engine() { return *engine_; }
+  rondo::Optimizer& optimizer() { return *optimizer_; }
+  MemorySink& sink() { return sink_; }
+  LoopbackGroups& groups() { return groups_; }
+
+ private:
+  RealClock clock_;
+  LoopbackGroups groups_;
+  MemorySink sink_;
+  Engine* engine_ = nullptr;
+  rondo::Optimizer* optimizer_ = nullptr;
+  absl::Mutex mutex_;
+  std::deque<Event> events_ ABSL_GUARDED_BY(mutex_);
+  Trainer trainer_;
+};
+
+// The whole group.
+class TestWorkers {
+ public:
+  TestWorkers(int count, const QuadraticOptions& options)
+      : TestWorkers(std::vector<QuadraticOptions>(static_cast<size_t>(count), options)) {}
+  explicit TestWorkers(const std::vector<QuadraticOptions>& options) {
+    for (const QuadraticOptions& each : options) {
+      workers_.push_back(std::make_unique<TestWorker>(each));
+      workers_.back()->Do(Prepare{});
+      workers_.back()->Await<PrepareDone>();
+    }
+  }
+
+  int size() const { return static_cast<int>(workers_.size()); }
+  TestWorker& operator[](int rank) { return *workers_[rank]; }
+
+  // All members, rank 0 the giver; `needs` one a rank.
+  Assemble MakeAssemble(uint64_t group, Purpose purpose, std::vector<StateNeed> needs) const {
+    Assemble assemble;
+    assemble.purpose = purpose;
+    assemble.group = {group};
+    assemble.limit_seconds = 60;
+    for (int rank = 0; rank < size(); ++rank) {
+      assemble.members.push_back({"w" + std::to_string(rank),
+                                  {static_cast<uint64_t>(rank) + 1},
+                                  needs[static_cast<size_t>(rank)]});
+    }
+    return assemble;
+  }
+  std::vector<Formed> Form(const Assemble& assemble) {
+    std::vector<std::string> blobs;
+    for (const auto& worker : workers_) blobs.push_back(worker->groups().Listen().value());
+    for (int rank = 0; rank < size(); ++rank) {
+      workers_[rank]->Do(
+          FormGroup{assemble, static_cast<uint32_t>(rank), blobs, "0123456789abcdef"});
+    }
+    std::vector<Formed> formed;
+    for (const auto& worker : workers_) formed.push_back(worker->Await<GroupFormed>().formed);
+    return formed;
+  }
+  // Rank 0 makes the initial state, the others get it.
+  std::vector<Formed> Start(uint64_t group = 1) {
+    std::vector<StateNeed> needs(workers_.size(), StateNeed::kAll);
+    needs[0] = StateNeed::kInitial;
+    return Form(MakeAssemble(group, Purpose::kStart, needs));
+  }
+
+  // Rank k takes `batch` positions a step, interleaved, as DESIGN 6 says.
+  Order MakeOrder(uint64_t group, uint64_t round, Mode mode, uint64_t first_step, uint64_t length,
+                  int rank, uint64_t batch = 2) const {
+    const uint64_t members = workers_.size();
+    Order order;
+    order.group = {group};
+    order.round = {round};
+    order.mode = mode;
+    order.first_step = first_step;
+    order.length = length;
+    order.rates.assign(length, 0.25);
+    if (length > 0) {
+      order.runs.push_back({0, first_step * batch * members + static_cast<uint64_t>(rank), batch,
+                            members, length, batch * members, false});
+    }
+    order.weight = static_cast<double>(batch);
+    order.weight_sum = static_cast<double>(batch * members);
+    return order;
+  }
+  std::vector<Ready> Train(uint64_t group, uint64_t round, Mode mode, uint64_t first_step,
+                           uint64_t length) {
+    for (int rank = 0; rank < size(); ++rank) {
+      workers_[rank]->Do(worker::Train{MakeOrder(group, round, mode, first_step, length, rank)});
+    }
+    std::vector<Ready> ready;
+    for (const auto& worker : workers_) ready.push_back(worker->Await<StepsDone>().ready);
+    return ready;
+  }
+  std::vector<Reduced> ReduceAll(uint64_t group, uint64_t round, std::vector<double> weights,
+                                 uint32_t attempt = 1) {
+    Reduce reduce{{group}, {round}, attempt, {}};
+    for (size_t rank = 0; rank < weights.size(); ++rank) {
+      reduce.contributors.push_back({static_cast<uint32_t>(rank), weights[rank]});
+    }
+    for (const auto& worker : workers_) worker->Do(ReduceState{reduce});
+    std::vector<Reduced> reduced;
+    for (const auto& worker : workers_) reduced.push_back(worker->Await<ReduceDone>().reduced);
+    return reduced;
+  }
+  void Apply(uint64_t group, uint64_t round, uint32_t attempt) {
+    for (const auto& worker : workers_) {
+      worker->Do(ApplyStaged{{round}, {group}, attempt});
+      worker->Settle();
+    }
+  }
+
+ private:
+  std::vector<std::unique_ptr<TestWorker>> workers_;
+};
+
+}  // namespace rondo::worker
+
+#endif  // RONDO_WORKER_RUNTIME_TEST_WORKERS_H_
