@@ -1,0 +1,68 @@
+// What workers do with each other: they meet (to form a group, in a collective), and either all of
+// them get the same result or, if one leaves, each gets it or an error.
+#ifndef RONDO_TESTS_SIMULATION_DATA_PLANE_H_
+#define RONDO_TESTS_SIMULATION_DATA_PLANE_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "tests/simulation/world.h"
+
+namespace rondo::simulation {
+
+// What one member brings into a meeting.
+struct Offer {
+  std::string worker;  // Name and incarnation.
+  uint64_t group = 0;
+  uint32_t rank = 0;
+  uint32_t size = 1;
+  std::string token;
+  uint64_t base = 0;  // The state it holds.
+  uint64_t work = 0;  // What it trained; 0: nothing.
+  double weight = 1;  // 0: its work is not averaged in.
+  absl::Duration limit = absl::Seconds(30);
+};
+
+struct Meeting {
+  std::map<uint32_t, Offer> offers;  // By rank.
+};
+
+class DataPlane {
+ public:
+  using Done = std::function<void(const Meeting&)>;
+  using Failed = std::function<void(const std::string& why)>;
+
+  explicit DataPlane(World* world) : world_(world) {}
+
+  // Joins the meeting `key`. Exactly one of the two is called, later.
+  void Join(const std::string& key, Offer offer, Done done, Failed failed);
+  // The worker leaves what it has joined in this group (0: everywhere): what is not finished fails.
+  void Leave(const std::string& worker, uint64_t group);
+
+ private:
+  struct Party {
+    Done done;
+    Failed failed;
+    bool over = false;
+  };
+  struct Place {
+    Meeting meeting;
+    std::map<uint32_t, std::shared_ptr<Party>> parties;
+    bool broken = false;
+    bool complete = false;
+  };
+
+  void FailLater(const std::shared_ptr<Party>& party, const std::string& why);
+
+  World* const world_;
+  std::map<std::string, Place> places_;
+};
+
+}  // namespace rondo::simulation
+
+#endif  // RONDO_TESTS_SIMULATION_DATA_PLANE_H_

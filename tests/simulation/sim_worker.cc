@@ -1,0 +1,358 @@
+#include "tests/simulation/sim_worker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "worker/core/permutation.h"
+#include "worker/core/sampler.h"
+#include "worker/edge/training_codec.h"
+
+namespace rondo::simulation {
+namespace {
+
+worker::MachineConfig ConfigOf(const std::string& name, uint64_t incarnation) {
+  worker::MachineConfig config;
+  config.name = name;
+  config.incarnation = {incarnation};
+  config.rondo_version = "simulated";
+  config.torch_version = "2.15.0";
+  config.host = "host";
+  config.pid = 1;
+  config.seed = incarnation;
+  return config;
+}
+
+worker::ReduceFacts FactsOf(uint64_t state) {
+  worker::ReduceFacts facts;
+  facts.state_hash = state;
+  facts.parameter_norm_squared = 1;
+  facts.costs = {{worker::CostPhase::kReduce, 100, 100, 10, 0.01, 1}};
+  facts.reduce_seconds = 0.01;
+  return facts;
+}
+
+}  // namespace
+
+SimWorker::SimWorker(std::string name, uint64_t incarnation, Pace pace, Surroundings surroundings)
+    : name_(std::move(name)),
+      incarnation_(incarnation),
+      id_(fmt::format("{}#{}", name_, incarnation)),
+      pace_(pace),
+      around_(std::move(surroundings)),
+      machine_(ConfigOf(name_, incarnation)) {}
+
+void SimWorker::Start() {
+  const worker::Effects effects = machine_.Start(around_.world->now());
+  for (const worker::Command& command : effects.commands) {
+    std::visit([this](const auto& c) { Do(c); }, command);
+  }
+  Later(effects.wake_at - around_.world->now(), [this]() { Handle(worker::TimerFired{}); });
+  Later(absl::Seconds(1), [this]() { Beat(); });
+}
+
+void SimWorker::Later(absl::Duration delay, std::function<void()> what) {
+  around_.world->After(delay, [this, what = std::move(what)]() {
+    if (alive_) what();
+  });
+}
+
+void SimWorker::Beat() {
+  worker::Progress progress;
+  progress.round = machine_.duties().order_round();
+  progress.activity = worker::Activity::kTraining;
+  Handle(worker::HeartbeatDue{progress});
+  Later(absl::Seconds(1), [this]() { Beat(); });
+}
+
+void SimWorker::Handle(const worker::Event& event) {
+  if (!alive_) return;
+  const worker::Effects effects = machine_.Handle(event, around_.world->now());
+  for (const worker::Command& command : effects.commands) {
+    if (alive_) std::visit([this](const auto& c) { Do(c); }, command);
+  }
+  if (effects.wake_at == absl::InfiniteFuture()) return;
+  const uint64_t timer = ++timer_;
+  const absl::Duration delay =
+      std::max(absl::ZeroDuration(), effects.wake_at - around_.world->now());
+  Later(delay, [this, timer]() {
+    if (timer == timer_) Handle(worker::TimerFired{});
+  });
+}
+
+void SimWorker::Hear(uint64_t dial, const v1::CoordinatorMessage& message) {
+  if (!alive_) return;
+  const auto decoded = worker::DecodeCoordinatorMessage(message);
+  if (!decoded.ok()) return around_.world->Violate(decoded.status().ToString());
+  Handle(worker::Received{dial, *decoded});
+}
+
+void SimWorker::StreamLost(uint64_t dial) { Handle(worker::StreamLost{dial, "broke"}); }
+
+void SimWorker::AskToLeave(absl::Duration grace) {
+  Handle(worker::LeaveRequested{grace, 0, "SIGTERM"});
+}
+
+void SimWorker::Kill() {
+  if (!alive_) return;
+  alive_ = false;
+  around_.data_plane->Leave(id_, 0);
+  around_.close(dial_);
+}
+
+// ------------------------------------------------------------------------------------ commands
+
+void SimWorker::Do(const worker::OpenStream& command) {
+  dial_ = command.dial;
+  around_.open(command.dial);
+}
+
+void SimWorker::Do(const worker::CloseStream& command) { around_.close(command.dial); }
+
+void SimWorker::Do(const worker::Send& command) {
+  around_.send(worker::EncodeWorkerMessage(command.message));
+}
+
+void SimWorker::Do(const worker::Prepare&) {
+  Later(around_.world->Between(absl::Milliseconds(10), absl::Seconds(2)), [this]() {
+    worker::Prepared prepared;
+    prepared.facts.layout_hash = "layout";
+    prepared.facts.data_hash = "data";
+    prepared.facts.train_samples = static_cast<uint64_t>(around_.train_samples);
+    prepared.facts.test_samples = around_.test_samples;
+    prepared.facts.parameters = 10;
+    prepared.facts.files = {{"train", 10, "hash"}};
+    Handle(worker::PrepareDone{prepared});
+  });
+}
+
+void SimWorker::Do(const worker::Listen& command) {
+  Later(around_.world->Between(absl::Milliseconds(1), absl::Milliseconds(20)),
+        [this, group = command.group]() {
+          Handle(worker::EndpointReady{{group, id_}});
+        });
+}
+
+Offer SimWorker::OfferOf(uint64_t group) {
+  Offer offer;
+  offer.worker = id_;
+  offer.group = group;
+  offer.rank = formed_.rank;
+  offer.size = static_cast<uint32_t>(formed_.assemble.members.size());
+  offer.token = formed_.token;
+  offer.base = state_.value_or(0);
+  offer.work = work_;
+  return offer;
+}
+
+void SimWorker::Do(const worker::FormGroup& command) {
+  formed_ = command;
+  const worker::StateNeed need = command.assemble.members[command.rank].need;
+  if (need == worker::StateNeed::kInitial) state_ = States::kInitial;
+  if (need == worker::StateNeed::kAll || need == worker::StateNeed::kValues) state_.reset();
+  if (need == worker::StateNeed::kHolds && !state_) {
+    around_.world->Violate(id_ + " is said to hold a state and has none");
+  }
+  Offer offer = OfferOf(command.assemble.group.value);
+  offer.limit = absl::Seconds(command.assemble.limit_seconds);
+  around_.data_plane->Join(
+      fmt::format("form {}", command.assemble.group), offer,
+      [this, command](const Meeting& meeting) {
+        if (alive_) FinishForming(command, meeting);
+      },
+      [this, group = command.assemble.group](const std::string& why) {
+        worker::Failed failed;
+        failed.group = group;
+        failed.cause = worker::FailureCause::kPeer;
+        failed.text = why;
+        Handle(worker::GroupFailed{failed});
+      });
+}
+
+void SimWorker::FinishForming(const worker::FormGroup& command, const Meeting& meeting) {
+  if (!state_) state_ = meeting.offers.at(command.assemble.giver).base;
+  worker::Formed formed;
+  formed.group = command.assemble.group;
+  formed.state_hash = *state_;
+  formed.seconds = 0.1;
+  if (command.assemble.purpose != worker::Purpose::kRetry) {
+    around_.holds(command.assemble.round.value, *state_);
+  }
+  Handle(worker::GroupFormed{formed});
+}
+
+void SimWorker::Do(const worker::LeaveGroup& command) {
+  around_.data_plane->Leave(id_, command.group.value);
+}
+
+std::vector<Sample> SimWorker::SamplesOf(const worker::Order& order) {
+  std::vector<SampleRun> runs;
+  for (const worker::SampleRun& r : order.runs) {
+    runs.push_back({static_cast<int64_t>(r.epoch), static_cast<int64_t>(r.first),
+                    static_cast<int64_t>(r.count), static_cast<int64_t>(r.stride),
+                    static_cast<int64_t>(r.steps), static_cast<int64_t>(r.advance), r.same_steps});
+  }
+  EpochOrders orders(1, around_.train_samples, false);
+  auto sampler = Sampler::Create(runs, static_cast<int64_t>(order.length), &orders);
+  std::vector<Sample> samples;
+  if (!sampler.ok()) {
+    around_.world->Violate(id_ + ": " + sampler.status().ToString());
+    return samples;
+  }
+  for (int64_t step = 0; step < static_cast<int64_t>(order.length); ++step) {
+    const StepSamples batch = sampler->Samples(step);
+    if (static_cast<double>(batch.positions.size()) != order.weight) {
+      around_.world->Violate(fmt::format("{}: step {} of round {} has {} samples, weight is {}",
+                                         id_, step, order.round, batch.positions.size(),
+                                         order.weight));
+    }
+    for (size_t i = 0; i < batch.positions.size(); ++i) {
+      samples.emplace_back(batch.epochs[i], batch.positions[i]);
+    }
+  }
+  return samples;
+}
+
+void SimWorker::Do(const worker::Train& command) {
+  const worker::Order order = command.order;
+  if (!state_) return around_.world->Violate(id_ + " trains without a state");
+  if (order.rates.size() != order.length) around_.world->Violate(id_ + ": rates are missing");
+  finite_ = order.mode == worker::Mode::kParallel || !around_.world->Chance(pace_.not_finite);
+  work_ = around_.states->AddWork({id_, order.round.value, SamplesOf(order)});
+  const uint64_t training = ++training_;
+  const absl::Duration time =
+      static_cast<double>(order.length) * pace_.step *
+      absl::ToDoubleSeconds(around_.world->Between(absl::Seconds(0.5), absl::Seconds(1.5)));
+  Later(time, [this, order, training]() {
+    if (training == training_) FinishSteps(order);
+  });
+}
+
+void SimWorker::FinishSteps(const worker::Order& order) {
+  worker::Ready ready;
+  ready.group = order.group;
+  ready.round = order.round;
+  ready.steps = order.length;
+  ready.samples = static_cast<uint64_t>(order.weight) * order.length;
+  ready.loss_sum = static_cast<double>(order.length);
+  ready.finite = finite_;
+  ready.step_seconds = 0.01;
+  if (order.mode == worker::Mode::kLocal) return Handle(worker::StepsDone{ready});
+  around_.data_plane->Join(
+      KeyOf(order.round.value, order.group.value, 0), OfferOf(order.group.value),
+      [this, order, ready](const Meeting& meeting) {
+        if (!alive_) return;
+        worker::Ready done = ready;
+        const uint64_t state = AverageOf(meeting);
+        staged_[KeyOf(order.round.value, order.group.value, 0)] = state;
+        done.reduced = FactsOf(state);
+        Handle(worker::StepsDone{done});
+      },
+      [this, order](const std::string& why) {
+        worker::Failed failed;
+        failed.group = order.group;
+        failed.round = order.round;
+        failed.step = order.first_step;
+        failed.cause = worker::FailureCause::kPeer;
+        failed.text = why;
+        Handle(worker::StepsFailed{failed});
+      });
+}
+
+void SimWorker::Do(const worker::DropOrder&) {
+  ++training_;
+  work_ = 0;
+}
+
+uint64_t SimWorker::AverageOf(const Meeting& meeting) {
+  std::set<uint64_t> work;
+  const uint64_t base = meeting.offers.begin()->second.base;
+  for (const auto& [rank, offer] : meeting.offers) {
+    if (offer.base != base) around_.world->Violate("a reduce mixes different states");
+    if (offer.work == 0) around_.world->Violate(offer.worker + " reduces without work");
+    if (offer.weight > 0) work.insert(offer.work);
+  }
+  return around_.states->Average(base, work);
+}
+
+std::string SimWorker::KeyOf(uint64_t round, uint64_t group, uint32_t attempt) {
+  return fmt::format("reduce {} {} {}", round, group, attempt);
+}
+
+void SimWorker::Do(const worker::ReduceState& command) {
+  const worker::Reduce reduce = command.reduce;
+  Offer offer = OfferOf(reduce.group.value);
+  offer.weight = reduce.contributors[formed_.rank].weight;
+  if (offer.weight > 0 && !finite_) around_.world->Violate(id_ + " is not finite and counts");
+  around_.data_plane->Join(
+      KeyOf(reduce.round.value, reduce.group.value, reduce.attempt), offer,
+      [this, reduce](const Meeting& meeting) {
+        if (alive_) FinishReduce(reduce, meeting);
+      },
+      [this, reduce](const std::string& why) {
+        worker::Failed failed;
+        failed.group = reduce.group;
+        failed.round = reduce.round;
+        failed.attempt = reduce.attempt;
+        failed.cause = worker::FailureCause::kPeer;
+        failed.text = why;
+        Handle(worker::ReduceFailed{failed});
+      });
+}
+
+void SimWorker::FinishReduce(const worker::Reduce& reduce, const Meeting& meeting) {
+  const uint64_t state = AverageOf(meeting);
+  staged_[KeyOf(reduce.round.value, reduce.group.value, reduce.attempt)] = state;
+  worker::Reduced reduced;
+  reduced.group = reduce.group;
+  reduced.round = reduce.round;
+  reduced.attempt = reduce.attempt;
+  reduced.reduced = FactsOf(state);
+  Handle(worker::ReduceDone{reduced});
+}
+
+void SimWorker::Do(const worker::ApplyStaged& command) {
+  const auto staged =
+      staged_.find(KeyOf(command.round.value, command.group.value, command.attempt));
+  if (staged == staged_.end()) return around_.world->Violate(id_ + " applies what is not staged");
+  state_ = staged->second;
+  around_.holds(command.round.value, *state_);
+  staged_.clear();
+  work_ = 0;
+}
+
+void SimWorker::Do(const worker::DropStaged& command) {
+  staged_.erase(KeyOf(command.round.value, command.group.value, command.attempt));
+}
+
+void SimWorker::Do(const worker::Evaluate& command) {
+  Later(around_.world->Between(absl::Milliseconds(5), absl::Milliseconds(500)), [this, command]() {
+    worker::Evaluated evaluated;
+    evaluated.group = command.what.group;
+    evaluated.round = command.what.round;
+    evaluated.count = (around_.test_samples + command.size - 1 - command.rank) / command.size;
+    evaluated.correct = evaluated.count;
+    evaluated.loss_sum = static_cast<double>(evaluated.count);
+    Handle(worker::EvaluateDone{evaluated});
+  });
+}
+
+void SimWorker::Do(const worker::Save& command) {
+  Later(around_.world->Between(absl::Milliseconds(5), absl::Seconds(1)), [this, command]() {
+    worker::Saved saved;
+    saved.group = command.what.group;
+    saved.round = command.what.round;
+    saved.step = command.what.step;
+    for (worker::StateFile file : command.what.files) saved.files.push_back({file, 1, "hash"});
+    Handle(worker::SaveDone{saved});
+  });
+}
+
+void SimWorker::Do(const worker::Exit& command) {
+  around_.world->Log(fmt::format("{} exits {}: {}", id_, command.code, command.text));
+  exit_code_ = command.code;
+  Kill();
+}
+
+}  // namespace rondo::simulation
