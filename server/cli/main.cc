@@ -1,7 +1,12 @@
 // The user's command `rondo`: one verb, one file.
-#include <CLI/CLI.hpp>
-#include <exception>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "common/nearest.h"
 #include "server/cli/exit_code.h"
 #include "server/cli/export.h"
 #include "server/cli/plan.h"
@@ -11,22 +16,49 @@
 #include "server/cli/stop.h"
 #include "server/cli/watch.h"
 
-int main(int argc, char** argv) {
+namespace rondo::cli {
+namespace {
+
+// What is wrong with the command line, and where to read on.
+std::string UsageText(const CLI::App& app, const std::string& verb, const CLI::ParseError& error) {
+  std::vector<std::string> names;
+  for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (each->get_name() == verb) {
+      return fmt::format("{}; `rondo {} --help` lists the flags", error.what(), verb);
+    }
+    names.push_back(each->get_name());
+  }
+  const std::string nearest = NearestWord(verb, names);
+  return fmt::format(
+      "{}; the commands are {}{}",
+      verb.empty() ? "a command is missing" : fmt::format("'{}' is no command", verb),
+      fmt::join(names, ", "), nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest));
+}
+
+int Main(int argc, char** argv) {
   CLI::App app("Trains one model on many workers in rounds, and tells what happened", "rondo");
   app.require_subcommand(1);
-  int exit_code = rondo::cli::kExitDone;
-  rondo::cli::AddRunVerb(app, &exit_code);
-  rondo::cli::AddPlanVerb(app, &exit_code);
-  rondo::cli::AddStatusVerb(app, &exit_code);
-  rondo::cli::AddRoundsVerb(app, &exit_code);
-  rondo::cli::AddWatchVerb(app, &exit_code);
-  rondo::cli::AddStopVerb(app, &exit_code);
-  rondo::cli::AddExportVerb(app, &exit_code);
+  int exit_code = kExitDone;
+  AddRunVerb(app, &exit_code);
+  AddPlanVerb(app, &exit_code);
+  AddStatusVerb(app, &exit_code);
+  AddRoundsVerb(app, &exit_code);
+  AddWatchVerb(app, &exit_code);
+  AddStopVerb(app, &exit_code);
+  AddExportVerb(app, &exit_code);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
   } catch (const CLI::ParseError& error) {
-    // --help is an "error" of code 0.
-    return app.exit(error) == 0 ? rondo::cli::kExitDone : rondo::cli::kExitUsage;
+    const std::string verb = argc > 1 ? argv[1] : "";
+    fmt::print(stderr, "rondo: {}\n", UsageText(app, verb, error));
+    return kExitUsage;
   }
   return exit_code;
 }
+
+}  // namespace
+}  // namespace rondo::cli
+
+int main(int argc, char** argv) { return rondo::cli::Main(argc, argv); }
