@@ -3,6 +3,7 @@
 //   job_machine_arrival  streams, Hello, Prepared, Leave, who is silent or lost
 //   job_machine_group    the border: who goes on, assembling the group
 //   job_machine_round    order, ready, reduce, commit
+//   job_machine_parallel the parallel round
 //   job_machine_end      evaluation, checkpoint, the end
 //   job_machine_views    what users see
 #ifndef RONDO_SERVER_CORE_JOB_MACHINE_IMPL_H_
@@ -20,6 +21,7 @@
 #include "server/core/membership.h"
 #include "server/core/plan.h"
 #include "server/core/round.h"
+#include "server/core/vote.h"
 
 namespace rondo::server {
 
@@ -35,6 +37,9 @@ class JobMachine::Impl {
   std::vector<WorkerRow> workers() const;
 
  private:
+  JobState StateInWords() const;
+  uint64_t LiveStep() const;
+
   enum class Phase {
     kBorder,      // No round is open: who goes on, and with what?
     kAssembling,  // `assembly_` is being formed.
@@ -159,7 +164,10 @@ class JobMachine::Impl {
   // Rounds.
   bool BeginRound();
   bool BeginReduce();
+  VoteResult CountVotes();
   bool DecideAttempt();
+  bool EndParallel(const std::vector<std::string>& causes, bool more_to_come);
+  bool DecideParallel(bool some_away);
   bool CommitRound(uint64_t hash);
   void CreditContributors(const CommitRecord& commit);
   void ReportCommit(const CommitRecord& commit);

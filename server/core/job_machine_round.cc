@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "server/core/job_machine_impl.h"
-#include "server/core/vote.h"
 
 namespace rondo::server {
 
@@ -211,7 +210,7 @@ bool JobMachine::Impl::AdvanceReducing() {
   return false;
 }
 
-bool JobMachine::Impl::DecideAttempt() {
+VoteResult JobMachine::Impl::CountVotes() {
   std::vector<Ballot> ballots;
   for (const Contribution& c : round_->attempt->contributions) {
     const RoundMember& member = round_->members[c.member];
@@ -221,7 +220,11 @@ bool JobMachine::Impl::DecideAttempt() {
     ballot.present = worker != nullptr && worker->present();
     ballots.push_back(ballot);
   }
-  const VoteResult result = DecideVote(ballots);
+  return DecideVote(ballots);
+}
+
+bool JobMachine::Impl::DecideAttempt() {
+  const VoteResult result = CountVotes();
   return result.hash ? CommitRound(*result.hash) : AbortAttempt(result.split);
 }
 
@@ -335,74 +338,6 @@ bool JobMachine::Impl::AbortAttempt(bool split) {
                             round_->attempts, why));
   }
   return Go(Phase::kTraining);
-}
-
-// A parallel round stands or falls as a whole: a failed step cannot be repaired in this version.
-bool JobMachine::Impl::AdvanceParallel() {
-  std::vector<std::string> causes;
-  std::vector<std::string> working;
-  std::vector<Member> all;
-  bool any_finite = false;
-  for (const Contribution& c : round_->attempt->contributions) {
-    const RoundMember& member = round_->members[c.member];
-    all.push_back({member.name, member.incarnation, StateNeed::kHolds});
-    const Worker* worker = roster_.Find(member.name, member.incarnation);
-    any_finite = any_finite || (member.ready && member.ready->finite);
-    if (c.failed) causes.push_back(fmt::format("step {}: {}", c.failed->step, c.failed->text));
-    if (member.ready || c.failed) continue;
-    if (worker == nullptr || worker->gone()) {
-      causes.push_back(fmt::format("{} was lost", member.name));
-    } else if (worker->stalled) {
-      causes.push_back(fmt::format("{} stands still", member.name));
-    } else {
-      working.push_back(member.name);
-    }
-  }
-  Attempt& attempt = *round_->attempt;
-  if (!causes.empty()) {
-    attempt.report_by = std::min(attempt.report_by, now_ + config_.limits.report);
-    if (!working.empty() && now_ < attempt.report_by) {
-      WakeAt(attempt.report_by);
-      return false;
-    }
-    return Fail(
-        fmt::format("parallel round {} broke off ({}); the job cannot go on from the middle "
-                    "of a parallel round: the last commit is at step {}",
-                    round_->id, fmt::join(causes, "; "), committed_.step));
-  }
-  bool present = false;
-  for (const std::string& name : working) present = present || roster_.Find(name)->present();
-  if (!working.empty()) {
-    if (working.size() < all.size()) {
-      waits_for_ = fmt::format("round {} waits for {}", round_->id, fmt::join(working, ", "));
-    }
-    if (present || working.size() == all.size()) {
-      round_->missed_at = absl::InfiniteFuture();
-      return false;
-    }
-    if (round_->missed_at == absl::InfiniteFuture()) round_->missed_at = now_;
-    const absl::Time until = AwaitMembers(all, round_->missed_at);
-    if (until > now_) {
-      WakeAt(until);
-      return false;
-    }
-  }
-  if (!any_finite) {
-    return Fail(
-        fmt::format("in parallel round {} no worker has finite parameters and loss", round_->id));
-  }
-  std::vector<Ballot> ballots;
-  for (const Contribution& c : attempt.contributions) {
-    const RoundMember& member = round_->members[c.member];
-    const Worker* worker = roster_.Find(member.name, member.incarnation);
-    ballots.push_back({c.reduced ? std::optional(c.reduced->state_hash) : std::nullopt,
-                       worker != nullptr && worker->present()});
-  }
-  const VoteResult vote = DecideVote(ballots);
-  if (vote.hash) return CommitRound(*vote.hash);
-  if (!working.empty() && !vote.split) return false;  // They return or are lost.
-  return Fail(
-      fmt::format("the members of parallel round {} have different parameters", round_->id));
 }
 
 }  // namespace rondo::server

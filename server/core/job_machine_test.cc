@@ -1,12 +1,9 @@
-// The machine's undisturbed life, from Hello to Goodbye. Disturbed lives: job_machine_faults_test.
+// The machine's undisturbed life, from Hello to Goodbye.
 #include "server/core/job_machine.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <set>
-
-#include "server/core/ledger.h"
 #include "server/core/scripted_workers.h"
 
 namespace rondo::server {

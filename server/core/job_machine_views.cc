@@ -7,59 +7,69 @@
 
 namespace rondo::server {
 
-StatusView JobMachine::Impl::status(absl::Time now) const {
-  StatusView view;
-  if (!waits_for_.empty()) {
-    const auto seconds = absl::ToInt64Seconds(now - phase_since_);
-    view.reason = fmt::format("{} (for {} s)", waits_for_, seconds);
-  }
+JobState JobMachine::Impl::StateInWords() const {
   switch (phase_) {
     case Phase::kBorder:
-      view.state = JobState::kWaiting;
-      break;
+      return JobState::kWaiting;
     case Phase::kAssembling:
     case Phase::kTraining:
     case Phase::kReducing:
-      view.state = JobState::kRunning;
-      break;
+      return JobState::kRunning;
     case Phase::kEvaluating:
     case Phase::kSaving:
     case Phase::kCompleting:
-      view.state = Finishing() ? JobState::kEnding : JobState::kRunning;
-      break;
+      return Finishing() ? JobState::kEnding : JobState::kRunning;
     case Phase::kOver:
-      view.state = end_state_ == EndState::kDone      ? JobState::kDone
-                   : end_state_ == EndState::kStopped ? JobState::kStopped
-                                                      : JobState::kFailed;
-      view.reason = end_reason_;
       break;
   }
-  const auto total = static_cast<uint64_t>(config_.schedule.steps);
+  switch (end_state_) {
+    case EndState::kDone:
+      return JobState::kDone;
+    case EndState::kStopped:
+      return JobState::kStopped;
+    case EndState::kFailed:
+      return JobState::kFailed;
+  }
+  return JobState::kFailed;
+}
+
+// As the slowest member's heartbeat tells.
+uint64_t JobMachine::Impl::LiveStep() const {
+  if (!round_) return committed_.step;
+  uint64_t slowest = round_->first_step + round_->length;
+  for (const RoundMember& member : round_->members) {
+    const Worker* worker = roster_.Find(member.name);
+    if (worker == nullptr || member.ready || !worker->present()) continue;
+    const bool on_it = worker->progress.round == round_->id;
+    slowest = std::min(slowest, on_it ? worker->progress.step : round_->first_step);
+  }
+  return std::max(committed_.step, slowest);
+}
+
+StatusView JobMachine::Impl::status(absl::Time now) const {
+  StatusView view;
+  view.state = StateInWords();
+  if (phase_ == Phase::kOver) {
+    view.reason = end_reason_;
+  } else if (!waits_for_.empty()) {
+    const auto seconds = absl::ToInt64Seconds(now - phase_since_);
+    view.reason = fmt::format("{} (for {} s)", waits_for_, seconds);
+  }
   view.group = group_ ? group_->id : GroupId{};
+  view.open_round = round_ ? round_->id : RoundId{};
   view.committed_round = committed_.round;
   view.step = committed_.step;
-  view.live_step = committed_.step;
-  view.total_steps = total;
+  view.live_step = LiveStep();
+  view.total_steps = static_cast<uint64_t>(config_.schedule.steps);
   view.syncs = committed_.syncs;
   view.checksum = committed_.checksum.value();
   view.last_loss = totals_.last_loss;
   view.started_at = totals_.started_at;
-  if (committed_.step < total) {
+  if (view.step < view.total_steps) {
     const auto step = static_cast<int64_t>(committed_.step);
     view.learning_rate = RateAt(config_.schedule, step);
     view.next_length =
         static_cast<uint64_t>(DecideRound(config_.policy, config_.schedule, step).length);
-  }
-  if (round_) {
-    view.open_round = round_->id;
-    uint64_t slowest = round_->first_step + round_->length;
-    for (const RoundMember& member : round_->members) {
-      const Worker* worker = roster_.Find(member.name);
-      if (worker == nullptr || member.ready || !worker->present()) continue;
-      const bool on_it = worker->progress.round == round_->id;
-      slowest = std::min(slowest, on_it ? worker->progress.step : round_->first_step);
-    }
-    view.live_step = std::max(view.step, slowest);
   }
   for (const auto& [name, worker] : roster_.workers()) {
     if (!IsMember(worker) || !worker.present()) continue;

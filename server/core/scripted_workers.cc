@@ -194,7 +194,14 @@ void Script::Answer(ScriptedWorker& worker, const CoordinatorMessage& message) {
     if (!worker.mute_formed) {
       Say(worker, Formed{mesh->group, worker.wrong_state.value_or(worker.state), 0.1, 0});
     }
-  } else if (const auto* order = std::get_if<Order>(&body)) {
+  } else {
+    AnswerWork(worker, message);
+  }
+}
+
+void Script::AnswerWork(ScriptedWorker& worker, const CoordinatorMessage& message) {
+  const auto& body = message.body;
+  if (const auto* order = std::get_if<Order>(&body)) {
     worker.order = *order;
     if (worker.mute_ready) return;
     Ready ready{order->group,

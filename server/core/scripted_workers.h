@@ -100,6 +100,7 @@ class Script {
  private:
   void Take(Effects effects);
   void Answer(ScriptedWorker& worker, const CoordinatorMessage& message);
+  void AnswerWork(ScriptedWorker& worker, const CoordinatorMessage& message);
   ScriptedWorker* WorkerOf(StreamId stream);
 
   SplitMix64 random_;

@@ -1,0 +1,265 @@
+// Rounds that are disturbed. Rows of SCENARIOS.md are named in comments.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/core/job_machine.h"
+#include "server/core/scripted_round.h"
+#include "server/core/scripted_workers.h"
+
+namespace rondo::server {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class DuplicatesTest : public testing::TestWithParam<uint64_t> {};
+
+TEST_P(DuplicatesTest, ChangeNothingInWhateverOrderMessagesArrive) {  // Rule 3.
+  std::vector<CommitRecord> commits[2];
+  for (int i = 0; i < 2; ++i) {
+    Script script(SmallJob(3, 3), i == 0 ? 1 : GetParam());
+    script.twice = i == 1;
+    for (const char* name : {"a", "b", "c"}) script.Join(name);
+    script.Run();
+    ASSERT_TRUE(script.finish);
+    commits[i] = script.Records<CommitRecord>();
+    EXPECT_EQ(script.Records<OrderRecord>().size(), commits[i].size());
+    EXPECT_EQ(script.Records<EvaluationRecord>().size(), 1u);
+  }
+  ASSERT_EQ(commits[0].size(), commits[1].size());
+  for (size_t i = 0; i < commits[0].size(); ++i) {
+    EXPECT_EQ(commits[0][i].state_hash, commits[1][i].state_hash);
+    EXPECT_EQ(commits[0][i].samples, commits[1][i].samples);
+    EXPECT_EQ(commits[0][i].bytes_sent, commits[1][i].bytes_sent);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, DuplicatesTest, testing::Range<uint64_t>(2, 22));
+
+TEST(FenceTest, MessagesOfAnOlderTermOrAnotherJobAreDropped) {  // S70
+  MidRound mid;
+  mid.script.SayAs(mid.a->stream, {mid.script.config.job_id, {0}, mid.ReadyOfA()});
+  mid.script.SayAs(mid.a->stream, {"other-job", {1}, mid.ReadyOfA()});
+  mid.script.Run();
+  EXPECT_TRUE(mid.script.Records<CommitRecord>().empty());
+  mid.script.SayAs(mid.a->stream, {mid.script.config.job_id, {1}, mid.ReadyOfA()});
+  mid.script.Run();
+  EXPECT_EQ(mid.script.Records<CommitRecord>().size(), 1u);
+}
+
+TEST(FenceTest, MessagesOfAReplacedStreamAreDropped) {
+  MidRound mid;
+  const StreamId old = mid.a->stream;
+  mid.a->returning =
+      Returning{mid.script.config.job_id, {}, 0, OrderInHand{{1}, {1}, {1}, 2, false}, {}};
+  mid.script.Redial(*mid.a);
+  mid.script.Run();
+  EXPECT_EQ(mid.a->Heard<Welcome>().back().order_fate, OrderFate::kRenewed);
+  mid.script.SayAs(old, {mid.script.config.job_id, {1}, mid.ReadyOfA()});
+  mid.script.Run();
+  EXPECT_TRUE(mid.script.Records<CommitRecord>().empty());
+}
+
+TEST(RoundTest, TheLengthOfARoundIsFixedAtItsStart) {  // S30
+  MidRound mid;
+  mid.script.Pass(absl::Seconds(100));
+  EXPECT_EQ(mid.script.Records<OrderRecord>().size(), 1u);
+  EXPECT_EQ(mid.a->Heard<Order>().size(), 1u);
+}
+
+TEST(RoundTest, AReadyWithOtherStepsIsRefused) {
+  MidRound mid;
+  Ready ready = mid.ReadyOfA();
+  ready.steps = 3;
+  mid.script.Say(*mid.a, ready);
+  mid.script.Run();
+  ASSERT_TRUE(mid.a->refused);
+  EXPECT_EQ(mid.a->refused->reason, RefuseReason::kProtocol);
+}
+
+TEST(RoundTest, SurvivorsFinishAndTheSamplesOfTheDeadAreHandedOutAgain) {  // S01, S46, rule 11
+  MidRound mid;
+  mid.script.Break(*mid.a);
+  mid.script.Pass(absl::Seconds(1));
+  const auto commits = mid.script.Records<CommitRecord>();
+  ASSERT_GE(commits.size(), 1u);
+  EXPECT_THAT(commits[0].members, ElementsAre("a", "b"));
+  EXPECT_THAT(commits[0].contributors, ElementsAre("b"));
+  EXPECT_EQ(commits[0].samples, 20u);
+  EXPECT_EQ(commits[0].ledger.returned.size(), 1u);
+  const auto groups = mid.script.Records<GroupRecord>();
+  EXPECT_EQ(groups[1].purpose, Purpose::kRetry);
+  mid.script.Pass(absl::Seconds(60));  // Until a is lost and told nothing more.
+  ASSERT_TRUE(mid.script.finish);
+  EXPECT_EQ(mid.script.finish->exit_code, 0);
+  const CommitRecord last = mid.script.Records<CommitRecord>().back();
+  EXPECT_TRUE(last.ledger.returned.empty());
+  EXPECT_EQ(last.ledger.samples_used, 280u);  // T is fixed: round 1 had 20 samples fewer.
+  EXPECT_EQ(mid.script.Records<EndRecord>()[0].samples_unused, 20u);
+}
+
+TEST(RoundTest, AWorkerThatComesBackWithinTheReturnTimeIsWaitedFor) {  // Rule 12.
+  MidRound mid;
+  mid.script.Break(*mid.a);
+  mid.script.Pass(absl::Milliseconds(300));
+  EXPECT_TRUE(mid.script.Records<CommitRecord>().empty());
+  mid.a->returning =
+      Returning{mid.script.config.job_id, {}, 0, OrderInHand{{1}, {1}, {1}, 4, true}, {}};
+  mid.a->mute_ready = false;
+  mid.script.Redial(*mid.a);
+  mid.script.Run();
+  const auto commits = mid.script.Records<CommitRecord>();
+  ASSERT_GE(commits.size(), 1u);
+  EXPECT_THAT(commits[0].contributors, ElementsAre("a", "b"));
+}
+
+TEST(RoundTest, AMemberThatDiesInTheReduceCostsAnAttemptNotTheRound) {  // S01, S05, S88
+  MidRound mid;
+  mid.b->mute_reduced = true;
+  mid.a->mute_reduced = true;
+  mid.a->mute_ready = false;
+  mid.script.Say(*mid.a, mid.ReadyOfA());
+  mid.script.Run();
+  ASSERT_EQ(mid.b->Heard<Reduce>().size(), 1u);
+  mid.script.Break(*mid.a);
+  mid.b->mute_reduced = false;
+  mid.script.Say(*mid.b, Failed{{1}, {1}, 1, 0, false, "a", FailureCause::kPeer, "reset"});
+  mid.script.Pass(absl::Seconds(2));
+  EXPECT_EQ(mid.b->Heard<Abort>().size(), 1u);
+  const auto commits = mid.script.Records<CommitRecord>();
+  ASSERT_GE(commits.size(), 1u);
+  EXPECT_EQ(commits[0].attempt, 2u);
+  EXPECT_EQ(commits[0].round, RoundId{1});
+  EXPECT_NE(commits[0].group, GroupId{1});
+  EXPECT_THAT(commits[0].contributors, ElementsAre("b"));
+  EXPECT_EQ(mid.b->Heard<Order>()[0].round, RoundId{1});
+  EXPECT_EQ(mid.b->Heard<Order>()[1].round, RoundId{2});  // Not ordered again.
+}
+
+TEST(RoundTest, AReduceThatNobodyEndsIsEndedByItsLimit) {  // S03
+  MidRound mid(2, 2);
+  mid.a->mute_reduced = true;
+  mid.b->mute_reduced = true;
+  mid.a->mute_ready = false;
+  mid.script.Say(*mid.a, mid.ReadyOfA());
+  mid.script.Run();
+  mid.script.Pass(absl::Seconds(200));  // S14: five attempts, then the job stops and says why.
+  ASSERT_TRUE(mid.script.finish);
+  EXPECT_EQ(mid.script.finish->exit_code, 1);
+  EXPECT_THAT(mid.script.finish->reason, HasSubstr("failed 5 times"));
+  EXPECT_EQ(mid.a->exit_code, 1u);
+  EXPECT_EQ(mid.a->Heard<Reduce>().size(), 5u);
+}
+
+TEST(RoundTest, TheOddOneOutTakesTheMajoritysState) {  // S06, rule 8
+  Script script(SmallJob(3, 3));
+  script.Join("a");
+  ScriptedWorker& b = script.Join("b");
+  script.Join("c");
+  b.wrong_hash = 666;
+  script.Run();
+  const auto groups = script.Records<GroupRecord>();
+  ASSERT_GE(groups.size(), 2u);
+  EXPECT_EQ(groups[1].members[1].need, StateNeed::kAll);
+  EXPECT_TRUE(script.Noted("odd_result"));
+}
+
+TEST(RoundTest, ResultsThatKeepDifferingStopTheJob) {  // Rule 6.
+  Script script(SmallJob(2, 2));
+  script.Join("a");
+  script.Join("b").wrong_hash = 666;
+  script.Run();
+  ASSERT_TRUE(script.finish);
+  EXPECT_EQ(script.finish->exit_code, 1);
+  EXPECT_TRUE(script.Records<CommitRecord>().empty());
+}
+
+TEST(RoundTest, OneThatIsNotFiniteHasNoWeight) {  // S50
+  Script script(SmallJob(2, 2));
+  ScriptedWorker& a = script.Join("a");
+  script.Join("b").finite = false;
+  script.Run();
+  const auto commits = script.Records<CommitRecord>();
+  ASSERT_GE(commits.size(), 1u);
+  EXPECT_EQ(a.Heard<Reduce>()[0].contributors[1].weight, 0);
+  EXPECT_THAT(commits[0].contributors, ElementsAre("a"));
+  EXPECT_EQ(commits[0].ledger.samples_dropped, 20u);
+  EXPECT_TRUE(script.Noted("not_finite"));
+  EXPECT_EQ(script.Records<GroupRecord>()[1].members[1].need, StateNeed::kMoments);
+}
+
+TEST(RoundTest, AllNotFiniteStopsTheJob) {
+  Script script(SmallJob(2, 2));
+  script.Join("a").finite = false;
+  script.Join("b").finite = false;
+  script.Run();
+  ASSERT_TRUE(script.finish);
+  EXPECT_EQ(script.finish->exit_code, 1);
+}
+
+TEST(RoundTest, AMissedCommitIsAnsweredInWelcome) {  // Rule 7.
+  MidRound mid;
+  mid.script.Say(*mid.a, mid.ReadyOfA());
+  mid.script.Run();
+  const auto commit = mid.script.Records<CommitRecord>()[0];
+  // a lost the stream before it heard of the commit: it has the staged result and its order.
+  mid.script.Break(*mid.a);
+  mid.a->returning =
+      Returning{mid.script.config.job_id,
+                {},
+                0,
+                OrderInHand{{1}, {1}, {1}, 4, true},
+                {{commit.round, commit.group, commit.attempt, commit.state_hash, true}}};
+  mid.a->heard.clear();
+  mid.script.Redial(*mid.a);
+  mid.script.Run();
+  const Welcome welcome = mid.a->Heard<Welcome>()[0];
+  ASSERT_EQ(welcome.fates.size(), 1u);
+  EXPECT_EQ(welcome.fates[0].fate, Fate::kCommitted);
+  EXPECT_EQ(welcome.order_fate, OrderFate::kWithdrawn);
+  // It holds the state now, so it gets the open order at once.
+  ASSERT_EQ(mid.a->Heard<Order>().size(), 1u);
+  EXPECT_EQ(mid.a->Heard<Order>()[0].round, RoundId{2});
+}
+
+TEST(ParallelTest, RunsAsRoundsOfGradientReduces) {
+  MachineConfig config = MidRound::Job(2, 2, true);
+  Script script(config);
+  ScriptedWorker& a = script.Join("a");
+  script.Join("b");
+  script.Run();
+  ASSERT_TRUE(script.finish);
+  EXPECT_EQ(script.finish->exit_code, 0);
+  EXPECT_EQ(script.Records<CommitRecord>().size(), 6u);
+  EXPECT_EQ(script.Records<EndRecord>()[0].syncs, 30u);
+  EXPECT_TRUE(a.Heard<Reduce>().empty());
+}
+
+TEST(ParallelTest, AFailedStepEndsTheJobWithItsCause) {
+  MidRound mid(2, 2, true);
+  mid.script.Say(*mid.a, Failed{{1}, {1}, 0, 3, false, "b", FailureCause::kPeer, "reset"});
+  mid.script.Pass(absl::Seconds(2));
+  ASSERT_TRUE(mid.script.finish);
+  EXPECT_EQ(mid.script.finish->exit_code, 1);
+  EXPECT_THAT(mid.script.finish->reason, HasSubstr("step 3: a (peer b): reset"));
+}
+
+TEST(ParallelTest, ABrokenStreamAloneStopsNothing) {  // Rule 19.
+  MidRound mid(1, 2, true);
+  mid.script.Break(*mid.a);
+  mid.script.Pass(absl::Seconds(3));
+  EXPECT_FALSE(mid.script.finish);
+  mid.a->returning =
+      Returning{mid.script.config.job_id, {}, 0, OrderInHand{{1}, {1}, {1}, 4, false}, {}};
+  mid.a->mute_ready = false;
+  mid.script.Redial(*mid.a);
+  mid.script.Run();
+  Ready ready = mid.ReadyOfA();
+  ready.reduced.state_hash = mid.b->staged.begin()->second;
+  mid.script.Say(*mid.a, ready);
+  mid.script.Run();
+  EXPECT_GE(mid.script.Records<CommitRecord>().size(), 1u);
+}
+
+}  // namespace
+}  // namespace rondo::server
