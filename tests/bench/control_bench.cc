@@ -23,6 +23,7 @@
 #include "absl/time/time.h"
 #include "common/clock.h"
 #include "common/keepalive.h"
+#include "common/log.h"
 #include "proto/rondo/v1/job.pb.h"
 #include "server/core/job_machine.h"
 #include "server/core/policy.h"
@@ -162,5 +163,6 @@ int main(int argc, char** argv) {
   app.add_option("--workers", flags.workers)->capture_default_str();
   app.add_option("--rounds", flags.rounds)->capture_default_str();
   CLI11_PARSE(app, argc, argv);
+  rondo::SetUpLog(rondo::LogFormat::kText, rondo::LogLevel::kWarning, "bench", "");
   return rondo::server::Run(flags);
 }
