@@ -302,7 +302,9 @@ void SimWorker::Do(const worker::ReduceState& command) {
 }
 
 void SimWorker::FinishReduce(const worker::Reduce& reduce, const Meeting& meeting) {
-  const uint64_t state = AverageOf(meeting);
+  uint64_t state = AverageOf(meeting);
+  // One alone cannot be contradicted.
+  if (meeting.offers.size() > 1 && around_.world->Chance(pace_.flips)) state += incarnation_;
   staged_[KeyOf(reduce.round.value, reduce.group.value, reduce.attempt)] = state;
   worker::Reduced reduced;
   reduced.group = reduce.group;

@@ -35,6 +35,7 @@ struct Surroundings {
 struct Pace {
   absl::Duration step = absl::Milliseconds(20);
   double not_finite = 0;  // Chance of a round.
+  double flips = 0;       // Chance that a reduce's result is wrong here.
 };
 
 class SimWorker {

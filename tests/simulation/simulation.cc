@@ -98,6 +98,7 @@ void Simulation::AddWorker(const std::string& name) {
   Pace pace;
   pace.step = world_.Between(absl::Milliseconds(5), absl::Milliseconds(60));
   pace.not_finite = weather_.not_finite;
+  pace.flips = weather_.flips;
   Surroundings around;
   around.world = &world_;
   around.states = &states_;

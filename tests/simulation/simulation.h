@@ -28,6 +28,7 @@ struct Weather {
   double leaves = 0;                         // SIGTERM to some worker, each second.
   double joins = 0;                          // A new worker, each second.
   double not_finite = 0;                     // Of a local round on a worker.
+  double flips = 0;                          // Of a reduce's result on a worker.
   double twice = 0.02;                       // A worker's message comes twice.
   bool parallel = false;                     // Parallel rounds too.
   absl::Duration until = absl::Seconds(60);  // Then the weather is fair.

@@ -72,6 +72,10 @@ TEST(SimulationTest, WorkersThatAreNotFiniteAreLeftOut) {
   RunSeeds("*WorkersThatAreNotFiniteAreLeftOut", {.joins = 0.1, .not_finite = 0.05}, false);
 }
 
+TEST(SimulationTest, WrongResultsAreNeverCommitted) {
+  RunSeeds("*WrongResultsAreNeverCommitted", {.breaks = 0.01, .joins = 0.1, .flips = 0.03}, false);
+}
+
 TEST(SimulationTest, StreamsBreakAndComeBack) {
   const Tally tally = RunSeeds("*StreamsBreakAndComeBack", {.breaks = 0.05, .joins = 0.05}, true);
   if (!g_seed) {
