@@ -136,7 +136,10 @@ void Launcher::Attend(const std::string& address) {
 }
 
 void Launcher::WaitForWorkers() {
+  // Workers leave by themselves when the job has ended, and look for a dead coordinator for long.
+  const bool told = !coordinator_->end()->signalled;
   for (int signal_number : {0, SIGTERM, SIGKILL}) {
+    if (signal_number == 0 && !told) continue;
     for (Process& worker : workers_) {
       if (signal_number != 0) worker.Signal(signal_number);
     }

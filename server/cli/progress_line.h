@@ -15,7 +15,7 @@ class ProgressLine {
  public:
   // Writes to `file`, which must outlive it. `terminal`: rewrite in place; else at most one line in
   // `interval`, and none that says the same as the last.
-  ProgressLine(std::FILE* file, bool terminal, absl::Duration interval = absl::Seconds(5))
+  ProgressLine(std::FILE* file, bool terminal, absl::Duration interval = absl::Seconds(2))
       : file_(file), terminal_(terminal), interval_(interval) {}
 
   void Show(const std::string& text, absl::Time now);

@@ -41,12 +41,17 @@ class ProgressObserver final : public LaunchObserver {
  public:
   explicit ProgressObserver(ProgressLine* line) : line_(line) {}
   void OnStatus(const v1::Status& status) override {
-    line_->Show(ProgressLineText(status), absl::Now());
+    v1::Status shown = status;
+    // Workers report it once a second, and shorter rounds have none of their own.
+    if (shown.samples_per_second() == 0) shown.set_samples_per_second(samples_per_second_);
+    samples_per_second_ = shown.samples_per_second();
+    line_->Show(ProgressLineText(shown), absl::Now());
   }
   void OnMessage(const std::string& text) override { line_->Message("rondo: " + text); }
 
  private:
   ProgressLine* const line_;
+  double samples_per_second_ = 0;
 };
 
 std::string DefaultStateDir(const std::string& job_name, absl::Time now) {

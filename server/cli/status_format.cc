@@ -144,13 +144,14 @@ std::string ProgressLineText(const v1::Status& status) {
                : fmt::format("{}: {}", StateName(status.state()), status.reason());
   }
   const uint64_t round = status.round() != 0 ? status.round() : status.committed_round();
-  std::string line = fmt::format("step {}/{}  round {}  H {}", status.live_step(), status.steps(),
-                                 round, status.next_length());
-  if (status.committed_round() != 0) {
-    line += fmt::format("  loss {:.4f}  rate {:.3g}  {:.4g} samples/s  {:.1f} % of parallel",
-                        status.last_loss(), status.learning_rate(), status.samples_per_second(),
-                        status.percent_of_parallel());
+  std::string line = fmt::format("step {}/{}  round {}", status.live_step(), status.steps(), round);
+  if (status.next_length() != 0) line += fmt::format("  H {}", status.next_length());
+  if (status.committed_round() == 0) return line;
+  line += fmt::format("  loss {:.4f}  rate {:.3g}", status.last_loss(), status.learning_rate());
+  if (status.samples_per_second() > 0) {
+    line += fmt::format("  {:.4g} samples/s", status.samples_per_second());
   }
+  line += fmt::format("  {:.1f} % of parallel", status.percent_of_parallel());
   return line;
 }
 

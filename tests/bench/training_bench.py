@@ -10,8 +10,8 @@ Ours and the peers' runs alternate within each repetition, so that a slow minute
 PYTHON needs torch 2.15 with all its wheels; without it only our side is measured.
 
 One JSON line a measurement on standard output, then one line `"bench": "ratio"` each comparison:
-  rondo        steps_per_s and, per round, reduce_s (median), control_s_p50, control_s_p99; the first
-               two rounds are warm-up and not counted
+  rondo        steps_per_s; reduce_s, of one sync (median over the rounds); control_s_p50 and
+               control_s_p99, of one round; the first two rounds are warm-up and not counted
   ddp, localsgd, localsgd_avg: see peers/ddp_gloo.py and peers/post_local_sgd.py
 """
 import argparse
@@ -29,6 +29,7 @@ MODELS = {"mlp": [784, 512, 256, 10], "big": [784, 1536, 1152, 10]}
 PEER_MODELS = {"mlp": "mlp", "big": "gpt"}
 WARM_UP_ROUNDS = 2
 LOCAL_STEPS = 16
+PARALLEL_STEPS = 50
 
 JOB = """\
 name: bench
@@ -63,7 +64,7 @@ def run_rondo(programs, model, mode, workers, steps):
         for name in os.listdir(DATA):
             if name.endswith("ubyte"):
                 shutil.copy(os.path.join(DATA, name), folder)
-        sync = ("{policy: parallel, round_steps: 50}" if mode == "parallel" else
+        sync = ("{policy: parallel, round_steps: %d}" % PARALLEL_STEPS if mode == "parallel" else
                 "{policy: constant, base_steps: %d}" % LOCAL_STEPS)
         job = os.path.join(folder, "job.yaml")
         with open(job, "w", encoding="utf-8") as file:
@@ -85,10 +86,11 @@ def run_rondo(programs, model, mode, workers, steps):
 def measure_rondo(programs, model, mode, workers, steps, rep):
     rounds = run_rondo(programs, model, mode, workers, steps)
     control = [r["control_seconds"] for r in rounds]
+    syncs_a_round = PARALLEL_STEPS if mode == "parallel" else 1
     return emit(bench="rondo", model=model, mode=mode, P=workers, rep=rep,
                 H=1 if mode == "parallel" else LOCAL_STEPS,
                 steps_per_s=sum(r["length"] for r in rounds) / sum(r["seconds"] for r in rounds),
-                reduce_s=statistics.median(r["reduce_seconds"] for r in rounds),
+                reduce_s=statistics.median(r["reduce_seconds"] for r in rounds) / syncs_a_round,
                 control_s_p50=percentile(control, 0.50), control_s_p99=percentile(control, 0.99),
                 rounds=len(rounds))
 

@@ -16,7 +16,6 @@ namespace rondo::e2e {
 namespace {
 
 using nlohmann::json;
-using testing::AnyOf;
 using testing::HasSubstr;
 
 // A job that no test waits to see the end of.
@@ -125,6 +124,24 @@ TEST(RunTest, AKilledWorkerIsReportedAndNothingHangs) {
   EXPECT_FALSE(ended.timed_out);
   EXPECT_EQ(ended.exit_code, 1) << ended;
   EXPECT_THAT(ended.err, HasSubstr("worker-1 ended: killed by signal 9"));
+}
+
+TEST(RunTest, AKilledCoordinatorIsReportedAndNoWorkerStays) {
+  Running running(EndlessJob(), 2);
+  ASSERT_NE(running.first_round, "") << running.run.Wait(absl::ZeroDuration());
+  const pid_t victim = ChildWith(running.run.pid(), "--address-file");
+  ASSERT_GT(victim, 0);
+  std::vector<Watched> children;
+  for (pid_t child : ChildrenOf(running.run.pid())) children.emplace_back(child);
+  kill(victim, SIGKILL);
+  const Ended ended = running.run.Wait();
+  EXPECT_EQ(ended.exit_code, 1) << ended;
+  EXPECT_THAT(ended.err, HasSubstr("coordinator ended: killed by signal 9"));
+  for (const Watched& child : children) EXPECT_TRUE(child.GoneWithin(absl::ZeroDuration()));
+  // What was committed can still be read.
+  const Ended rounds = RunToEnd(Rondo({"rounds", "--state", running.state, "--json"}));
+  EXPECT_EQ(rounds.exit_code, 0) << rounds;
+  EXPECT_FALSE(JsonLines(rounds.out).empty());
 }
 
 TEST(RunTest, AKilledLauncherLeavesNoProcessBehind) {
