@@ -40,7 +40,7 @@ class LoopGauges {
     progress.step = step();
     progress.loss = loss_.load(std::memory_order_relaxed);
     progress.activity = activity_.load(std::memory_order_relaxed);
-    if (progress.activity != Activity::kWaiting) {
+    if (MovesBySteps(progress.activity)) {
       const int64_t still = absl::ToUnixNanos(now) - moved_at_.load(std::memory_order_relaxed);
       progress.stalled_seconds = still > 0 ? static_cast<double>(still) * 1e-9 : 0;
     }
@@ -48,6 +48,11 @@ class LoopGauges {
   }
 
  private:
+  // Only these go on in small pieces; the others have limits of their own.
+  static bool MovesBySteps(Activity activity) {
+    return activity == Activity::kTraining || activity == Activity::kEvaluating;
+  }
+
   std::atomic<Activity> activity_ = Activity::kWaiting;
   std::atomic<uint64_t> round_ = 0;
   std::atomic<uint64_t> step_ = 0;
