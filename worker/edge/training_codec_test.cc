@@ -166,6 +166,17 @@ TEST(TrainingCodecTest, WritesEveryKindOfMessageWithJobAndTerm) {
   }
 }
 
+TEST(TrainingCodecTest, AClockThatWasSetBackMakesNoNegativeTime) {
+  Ready ready;
+  ready.step_seconds = -3;
+  ready.reduced.reduce_seconds = -1;
+  ready.reduced.costs = {{.phase = CostPhase::kReduce, .seconds = -2}};
+  const v1::Ready sent = EncodeWorkerMessage({"job", Term{4}, ready}).ready();
+  EXPECT_EQ(sent.step_seconds(), 0);
+  EXPECT_EQ(sent.reduce_seconds(), 0);
+  EXPECT_EQ(sent.costs(0).seconds(), 0);
+}
+
 TEST(TrainingCodecTest, WritesWhatAReturningWorkerHas) {
   Hello hello;
   hello.returning = Returning{.round = {6},

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <variant>
+#include <vector>
 
 #include "worker/edge/training_codec.h"
 
@@ -69,6 +71,9 @@ v1::FailureCause EncodeCause(FailureCause cause) {
   return v1::FAILURE_CAUSE_UNSPECIFIED;
 }
 
+// A clock that was set back in between makes no negative time.
+double Seconds(double measured) { return std::max(measured, 0.0); }
+
 template <typename Message>
 void EncodeCosts(const std::vector<PhaseCost>& costs, Message* out) {
   for (const PhaseCost& cost : costs) {
@@ -77,7 +82,7 @@ void EncodeCosts(const std::vector<PhaseCost>& costs, Message* out) {
     encoded->set_bytes_sent(cost.bytes_sent);
     encoded->set_bytes_received(cost.bytes_received);
     encoded->set_header_bytes_sent(cost.header_bytes_sent);
-    encoded->set_seconds(cost.seconds);
+    encoded->set_seconds(Seconds(cost.seconds));
     encoded->set_calls(cost.calls);
   }
 }
@@ -87,7 +92,7 @@ void EncodeReduceFacts(const ReduceFacts& facts, Message* out) {
   out->set_state_hash(facts.state_hash);
   out->set_parameter_norm_squared(facts.parameter_norm_squared);
   out->set_residual_norm_squared(facts.residual_norm_squared);
-  out->set_reduce_seconds(facts.reduce_seconds);
+  out->set_reduce_seconds(Seconds(facts.reduce_seconds));
   EncodeCosts(facts.costs, out);
 }
 
@@ -159,7 +164,7 @@ void Encode(const Formed& in, v1::WorkerMessage* message) {
   v1::Formed* out = message->mutable_formed();
   out->set_group(in.group.value);
   out->set_state_hash(in.state_hash);
-  out->set_seconds(in.seconds);
+  out->set_seconds(Seconds(in.seconds));
   out->set_transfer_bytes(in.transfer_bytes);
 }
 
@@ -181,7 +186,7 @@ void Encode(const Ready& in, v1::WorkerMessage* message) {
   out->set_samples(in.samples);
   out->set_loss_sum(in.loss_sum);
   out->set_finite(in.finite);
-  out->set_step_seconds(in.step_seconds);
+  out->set_step_seconds(Seconds(in.step_seconds));
   EncodeReduceFacts(in.reduced, out);
 }
 
@@ -213,7 +218,7 @@ void Encode(const Evaluated& in, v1::WorkerMessage* message) {
   out->set_loss_sum(in.loss_sum);
   out->set_correct(in.correct);
   out->set_count(in.count);
-  out->set_seconds(in.seconds);
+  out->set_seconds(Seconds(in.seconds));
 }
 
 void Encode(const Saved& in, v1::WorkerMessage* message) {

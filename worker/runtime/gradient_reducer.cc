@@ -10,15 +10,11 @@
 
 namespace rondo::worker {
 
-GradientReducer::GradientReducer(int64_t size) : size_(size) {
-  for (std::vector<float>& buffer : buffers_) buffer.resize(static_cast<size_t>(size) + 1);
-}
-
 absl::StatusOr<DeviceSpan<float>> GradientReducer::Reduce(const CallId& call,
                                                           DeviceSpan<const float> values,
                                                           float factor, absl::Duration timeout,
                                                           Communicator* group) {
-  std::vector<float>& buffer = buffers_[1 - last_];
+  std::vector<float>& buffer = Buffer(1 - last_);
   if (factor == 0) {
     std::fill(buffer.begin(), buffer.end(), 0.0f);
   } else if (factor == 1) {

@@ -20,7 +20,7 @@ namespace rondo::worker {
 // failure. Threads: one. Memory: 8 bytes an element.
 class GradientReducer {
  public:
-  explicit GradientReducer(int64_t size);
+  explicit GradientReducer(int64_t size) : size_(size) {}
 
   // (sum over ranks of factor_i * values_i) / (sum over ranks of factor_i), the same bits on every
   // rank; `factor` 0: zeros are sent, whatever `values` holds. The span is valid until the call
@@ -43,7 +43,12 @@ class GradientReducer {
   void Forget() { last_step_.reset(); }
 
  private:
-  DeviceSpan<float> View(int which) { return {buffers_[which].data(), size_}; }
+  // Memory comes with the first use: a job of local rounds needs none.
+  std::vector<float>& Buffer(int which) {
+    buffers_[which].resize(static_cast<size_t>(size_) + 1);
+    return buffers_[which];
+  }
+  DeviceSpan<float> View(int which) { return {Buffer(which).data(), size_}; }
 
   const int64_t size_;
   std::vector<float> buffers_[2];

@@ -47,7 +47,7 @@ class QuadraticData final : public Dataset {
 
  private:
   const std::vector<int64_t> shape_{kWidth};
-  const std::vector<int64_t> none_;
+  const std::vector<int64_t> none_ = {};
 };
 
 class QuadraticEngine final : public Engine {
