@@ -1,6 +1,8 @@
 #include "worker/edge/session.h"
 
+#include <algorithm>
 #include <deque>
+#include <iterator>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -12,6 +14,16 @@
 #include "worker/edge/training_codec.h"
 
 namespace rondo::worker {
+namespace {
+
+// gRPC 1.51 runs all callbacks of a process on one shared queue, counted by channels, and its
+// threads crash now and then while the queue goes with the last channel. So the first one stays.
+void KeepForEver(const std::shared_ptr<grpc::Channel>& channel) {
+  static const auto* const kept = new std::shared_ptr<grpc::Channel>(channel);
+  static_cast<void>(kept);
+}
+
+}  // namespace
 
 struct Session::Shared {
   SessionOptions options;
@@ -20,16 +32,16 @@ struct Session::Shared {
   int open_calls ABSL_GUARDED_BY(mutex) = 0;
 };
 
-// One Attend call. It holds itself until gRPC says OnDone. Writes start under the mutex: gRPC never
-// runs a reaction inside the call that starts an operation.
+// One Attend call. The session keeps it at least until gRPC has said OnDone, and destroys it on its
+// own thread: a channel must not go inside one of its callbacks. Writes start under the mutex: gRPC
+// never runs a reaction inside the call that starts an operation.
 class Session::Call final
     : public grpc::ClientBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage> {
  public:
   Call(uint64_t dial, std::shared_ptr<Shared> shared, const std::shared_ptr<grpc::Channel>& channel)
       : dial_(dial), shared_(std::move(shared)), stub_(v1::Training::NewStub(channel)) {}
 
-  void Begin(std::shared_ptr<Call> self) {
-    self_ = std::move(self);
+  void Begin() {
     {
       absl::MutexLock lock(&shared_->mutex);
       ++shared_->open_calls;
@@ -85,7 +97,7 @@ class Session::Call final
   }
 
   void OnDone(const grpc::Status& status) override {
-    const std::shared_ptr<Call> self = std::move(self_);  // Until the end of this function.
+    const std::shared_ptr<Shared> shared = shared_;
     bool post = false;
     {
       absl::MutexLock lock(&mutex_);
@@ -93,13 +105,16 @@ class Session::Call final
       done_ = true;
     }
     if (post) {
-      shared_->options.post(StreamLost{
+      shared->options.post(StreamLost{
           dial_, status.ok() ? "the coordinator closed the stream" : status.error_message()});
     }
-    absl::MutexLock lock(&shared_->mutex);
-    --shared_->open_calls;
+    absl::MutexLock lock(&shared->mutex);
+    over_ = true;  // From here on the session may destroy this call.
+    --shared->open_calls;
   }
 
+  // Guarded by Shared::mutex.
+  bool over() const { return over_; }
   uint64_t dial() const { return dial_; }
 
  private:
@@ -132,7 +147,7 @@ class Session::Call final
   const std::unique_ptr<v1::Training::Stub> stub_;
   grpc::ClientContext context_;
   v1::CoordinatorMessage incoming_;
-  std::shared_ptr<Call> self_;
+  bool over_ = false;
 
   absl::Mutex mutex_;
   std::deque<v1::WorkerMessage> queue_ ABSL_GUARDED_BY(mutex_);
@@ -149,7 +164,7 @@ Session::Session(SessionOptions options) : shared_(std::make_shared<Shared>()) {
 }
 
 Session::~Session() {
-  if (call_) call_->Cancel();
+  for (const std::unique_ptr<Call>& call : calls_) call->Cancel();
   absl::MutexLock lock(&shared_->mutex);
   shared_->mutex.Await(absl::Condition(
       +[](Shared* shared) ABSL_NO_THREAD_SAFETY_ANALYSIS { return shared->open_calls == 0; },
@@ -157,26 +172,33 @@ Session::~Session() {
 }
 
 void Session::Open(uint64_t dial) {
-  if (call_) call_->Cancel();
+  if (!calls_.empty()) calls_.back()->Cancel();
   std::shared_ptr<grpc::Channel> channel = shared_->options.make_channel();
+  KeepForEver(channel);
+  std::vector<std::unique_ptr<Call>> over;
   {
     absl::MutexLock lock(&shared_->mutex);
-    shared_->channel = channel;
+    shared_->channel.swap(channel);  // The former one goes at the end, not under the lock.
+    const auto first_over =
+        std::partition(calls_.begin(), calls_.end(),
+                       [](const std::unique_ptr<Call>& call) { return !call->over(); });
+    std::move(first_over, calls_.end(), std::back_inserter(over));
+    calls_.erase(first_over, calls_.end());
   }
-  call_ = std::make_shared<Call>(dial, shared_, channel);
-  call_->Begin(call_);
+  calls_.push_back(std::make_unique<Call>(dial, shared_, Channel()));
+  calls_.back()->Begin();
 }
 
 void Session::Close(uint64_t dial) {
-  if (call_ && call_->dial() == dial) call_->Cancel();
+  if (!calls_.empty() && calls_.back()->dial() == dial) calls_.back()->Cancel();
 }
 
 void Session::Send(const WorkerMessage& message) {
-  if (call_) call_->Send(EncodeWorkerMessage(message));
+  if (!calls_.empty()) calls_.back()->Send(EncodeWorkerMessage(message));
 }
 
 void Session::Finish(absl::Duration limit) {
-  if (call_) call_->Finish(limit);
+  if (!calls_.empty()) calls_.back()->Finish(limit);
 }
 
 std::shared_ptr<grpc::Channel> Session::Channel() {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -57,7 +58,7 @@ class Session final : public Link {
   struct Shared;
 
   const std::shared_ptr<Shared> shared_;
-  std::shared_ptr<Call> call_;
+  std::vector<std::unique_ptr<Call>> calls_;  // The last one is the open one, if any is.
 };
 
 // A channel as the session wants it: pings, message sizes, no shared sub-channels.

@@ -3,7 +3,9 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -55,13 +57,15 @@ class FakeCoordinator final : public v1::Training::Service {
 
   FakeCoordinator() {
     grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
   }
-  ~FakeCoordinator() override { server_->Shutdown(absl::ToChronoTime(absl::InfinitePast())); }
+  ~FakeCoordinator() override { server_->Shutdown(std::chrono::system_clock::now()); }
 
   std::shared_ptr<grpc::Channel> Channel() {
-    return server_->InProcessChannel(grpc::ChannelArguments());
+    return MakeSessionChannel("127.0.0.1:" + std::to_string(port_),
+                              grpc::InsecureChannelCredentials());
   }
   void WillAnswer(v1::CoordinatorMessage message, bool then_break = false) {
     answers_.Push({std::move(message), then_break});
@@ -84,6 +88,7 @@ class FakeCoordinator final : public v1::Training::Service {
  private:
   Queue<v1::WorkerMessage> heard_;
   Queue<Answer> answers_;
+  int port_ = 0;  // The system's choice.
   std::unique_ptr<grpc::Server> server_;
 };
 
@@ -114,15 +119,16 @@ v1::CoordinatorMessage Refuse(const std::string& text) {
 class Worker {
  public:
   explicit Worker(std::function<std::shared_ptr<grpc::Channel>()> channel)
-      : session_({std::move(channel), [this](Event event) { attendant_.Post(std::move(event)); },
+      : attendant_({Config(), &clock_, &session_,
+                    [this](const Command& command) { commands_.Push(command); }}),
+        session_({std::move(channel), [this](Event event) { attendant_.Post(std::move(event)); },
                   [](const v1::Job& job, Term) {
                     return job.name() == "unknown" ? absl::InvalidArgumentError("job.model")
                                                    : absl::OkStatus();
-                  }}),
-        attendant_({Config(), &clock_, &session_,
-                    [this](const Command& command) { commands_.Push(command); }}) {
+                  }}) {
     attendant_.Start();
   }
+  ~Worker() { attendant_.Stop(); }
   Attendant& attendant() { return attendant_; }
   Session& session() { return session_; }
   Command NextCommand() { return commands_.Pop(); }
@@ -136,8 +142,8 @@ class Worker {
   }
   RealClock clock_;
   Queue<Command> commands_;
+  Attendant attendant_;  // Outlives the session, whose threads post to it.
   Session session_;
-  Attendant attendant_;
 };
 
 TEST(SessionTest, SaysHelloAndTakesTheWelcomesCommands) {

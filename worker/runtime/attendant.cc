@@ -11,7 +11,9 @@ Attendant::Attendant(AttendantParts parts)
       wake_at_(absl::InfiniteFuture()),
       limits_(parts_.machine.limits) {}
 
-Attendant::~Attendant() {
+Attendant::~Attendant() { Stop(); }
+
+void Attendant::Stop() {
   {
     absl::MutexLock lock(&mutex_);
     stopping_ = true;

@@ -53,6 +53,9 @@ class Attendant {
 
   // Call once: begins to dial. Link and work are used from now on.
   void Start();
+  // Ends the thread: link and work are used no more; what is posted later is lost. Call it before
+  // the link goes, whose threads may still post; the destructor calls it too.
+  void Stop();
   // Threads: any; never blocks on work.
   void Post(Event event);
   // Threads: any. Blocks until the machine has said Exit.
