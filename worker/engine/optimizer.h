@@ -56,6 +56,8 @@ class Optimizer {
   int64_t step_count() const { return step_count_; }
   // With moments from another member or from a file.
   void set_step_count(int64_t step_count) { step_count_ = step_count; }
+  // Whether Step changes the gradients it is given.
+  bool clips() const { return options_.clip_norm > 0; }
   // Moments and step count to zero.
   void Reset();
 

@@ -10,6 +10,7 @@
 #include "worker/runtime/costs.h"
 #include "worker/runtime/evaluation.h"
 #include "worker/runtime/local_reduce.h"
+#include "worker/runtime/mean_step.h"
 #include "worker/runtime/state_exchange.h"
 #include "worker/runtime/state_files.h"
 
@@ -50,7 +51,8 @@ std::optional<PrepareProblem> MemberWork::Load(const Prepare& command) {
   if (auto* problem = std::get_if<PrepareProblem>(&loaded)) return std::move(*problem);
   job_ = std::move(std::get<LoadedJob>(loaded));
   const Layout& layout = job_->engine->layout();
-  gradients_ = std::make_unique<GradientReducer>(layout.parameter_count());
+  gradients_ = std::make_unique<GradientReducer>(layout.parameter_count(),
+                                                 static_cast<int64_t>(layout.parameters.size()));
   buffers_ = std::make_unique<GradientReducer>(layout.float_buffer_count());
   epochs_ = std::make_unique<EpochOrders>(job_->spec.seed, job_->train->size(), job_->spec.shuffle);
   state_ = std::make_unique<MemberState>(std::move(job_->engine), std::move(job_->optimizer),
@@ -133,9 +135,7 @@ absl::Status MemberWork::FinishStep(const Assemble& assemble) {
   if (!order_ || assemble.step < first || assemble.step - first >= order_->rates.size()) {
     return absl::InternalError(fmt::format("step {} is not in this worker's order", assemble.step));
   }
-  Engine& engine = state_->engine();
-  return state_->optimizer().Step(engine.parameters(), gradients_->last_result(),
-                                  order_->rates[assemble.step - first], engine.has_gradient());
+  return StepWithMean(order_->rates[assemble.step - first], gradients_.get(), state_.get());
 }
 
 // ------------------------------------------------------------------------------------ rounds

@@ -11,6 +11,7 @@
 #include "kernels/norm.h"
 #include "worker/runtime/costs.h"
 #include "worker/runtime/local_reduce.h"
+#include "worker/runtime/mean_step.h"
 
 namespace rondo::worker {
 namespace {
@@ -119,11 +120,15 @@ absl::Status OrderLoop::ReduceAndStep(uint64_t step, double rate, bool finite) {
                     .attempt_or_step = static_cast<int64_t>(step),
                     .phase = rondo::Phase::kGradients};
   const absl::Time began = parts_.clock->Now();
-  ASSIGN_OR_RETURN(const DeviceSpan<float> mean,
-                   parts_.gradients->Reduce(call, engine.gradients(), finite ? factor_ : 0.0f,
-                                            parts_.collective_limit, parts_.group));
+  RETURN_IF_ERROR(parts_.gradients
+                      ->Reduce(call,
+                               {.values = engine.gradients(),
+                                .has_gradient = engine.has_gradient(),
+                                .factor = finite ? factor_ : 0.0f},
+                               parts_.collective_limit, parts_.group)
+                      .status());
   reduce_time_ += parts_.clock->Now() - began;
-  return parts_.state->optimizer().Step(engine.parameters(), mean, rate, engine.has_gradient());
+  return StepWithMean(rate, parts_.gradients, parts_.state);
 }
 
 absl::Status OrderLoop::FinishLocal() {
@@ -146,7 +151,10 @@ absl::Status OrderLoop::StageBuffers() {
   if (engine.float_buffers().size > 0) {
     ASSIGN_OR_RETURN(const bool finite, IsFinite(engine.float_buffers()));
     ASSIGN_OR_RETURN(const DeviceSpan<float> mean,
-                     parts_.buffers->Reduce(call, engine.float_buffers(), finite ? factor_ : 0.0f,
+                     parts_.buffers->Reduce(call,
+                                            {.values = engine.float_buffers(),
+                                             .has_gradient = {},
+                                             .factor = finite ? factor_ : 0.0f},
                                             parts_.collective_limit, parts_.group));
     std::copy(mean.data, mean.data + mean.size, parts_.state->staged_buffers().data);
   }

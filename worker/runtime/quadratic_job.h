@@ -1,5 +1,6 @@
 // For tests: a model whose training can be computed by hand. The loss of a sample x is
-// |w - x|^2 / 2, so the gradient of a batch is w - mean(x). The float buffer counts the samples
+// |w - x|^2 / 2, so the gradient of a batch is w - mean(x). Its parameters are two tensors, "head"
+// and "tail", of which the tail may take no part. The float buffer counts the samples
 // seen, the integer buffer the batches.
 #ifndef RONDO_WORKER_RUNTIME_QUADRATIC_JOB_H_
 #define RONDO_WORKER_RUNTIME_QUADRATIC_JOB_H_
@@ -22,6 +23,7 @@
 namespace rondo::worker {
 
 inline constexpr int64_t kWidth = 7;
+inline constexpr int64_t kHead = 4;
 inline constexpr int64_t kSamples = 240;
 
 // Sample i is the vector ((i * 37 + d * 11) mod 101) / 101, d = 0..kWidth-1.
@@ -52,9 +54,11 @@ class QuadraticData final : public Dataset {
 
 class QuadraticEngine final : public Engine {
  public:
-  // In step `spoiled_step` the gradient is not finite.
-  explicit QuadraticEngine(int64_t spoiled_step) : spoiled_step_(spoiled_step) {
-    Layout::Append(&layout_.parameters, "w", {kWidth});
+  // In step `spoiled_step` the gradient is not finite. Without `tail_used` the tail never has one.
+  QuadraticEngine(int64_t spoiled_step, bool tail_used)
+      : spoiled_step_(spoiled_step), has_gradient_{1, tail_used ? uint8_t{1} : uint8_t{0}} {
+    Layout::Append(&layout_.parameters, "head", {kHead});
+    Layout::Append(&layout_.parameters, "tail", {kWidth - kHead});
     Layout::Append(&layout_.float_buffers, "seen", {1});
     Layout::Append(&layout_.integer_buffers, "batches", {1});
   }
@@ -70,7 +74,8 @@ class QuadraticEngine final : public Engine {
     for (int64_t d = 0; d < kWidth; ++d) {
       float mean = 0;
       for (int64_t i = 0; i < batch.size; ++i) mean += batch.inputs.floats[i * kWidth + d];
-      g_[d] = w_[d] - mean / static_cast<float>(batch.size);
+      const bool used = has_gradient_[d < kHead ? 0 : 1] != 0;
+      g_[d] = used ? w_[d] - mean / static_cast<float>(batch.size) : 0.0f;
     }
     if (step == spoiled_step_) {
       g_[0] = std::numeric_limits<float>::quiet_NaN();
@@ -98,7 +103,7 @@ class QuadraticEngine final : public Engine {
   Layout layout_;
   std::vector<float> w_ = std::vector<float>(kWidth, 3.0f);
   std::vector<float> g_ = std::vector<float>(kWidth, 0.0f);
-  const std::vector<uint8_t> has_gradient_{1};
+  const std::vector<uint8_t> has_gradient_;
   float seen_ = 0;
   int64_t batches_ = 0;
 };
@@ -108,6 +113,7 @@ struct QuadraticOptions {
   StatePolicy policy = StatePolicy::kLocal;
   int64_t spoiled_step = -1;
   float initial = 3.0f;
+  bool tail_used = true;
 };
 
 inline LoadedJob MakeQuadraticJob(const QuadraticOptions& options) {
@@ -116,7 +122,7 @@ inline LoadedJob MakeQuadraticJob(const QuadraticOptions& options) {
   job.spec.optimizer = options.optimizer;
   job.spec.state_policy = options.policy;
   job.spec.shuffle = false;
-  job.engine = std::make_unique<QuadraticEngine>(options.spoiled_step);
+  job.engine = std::make_unique<QuadraticEngine>(options.spoiled_step, options.tail_used);
   for (int64_t d = 0; d < kWidth; ++d) job.engine->parameters().data[d] = options.initial;
   job.optimizer = rondo::Optimizer::Create(options.optimizer, job.engine->layout()).value();
   job.train = std::make_shared<QuadraticData>();

@@ -57,8 +57,7 @@ class Transfer {
       }
     }
     if (need == StateNeed::kStep) {
-      RETURN_IF_ERROR(
-          Move(sends_ ? parts_.gradients->last_result() : parts_.gradients->incoming()));
+      RETURN_IF_ERROR(Move(sends_ ? parts_.gradients->outgoing() : parts_.gradients->incoming()));
     }
     return absl::OkStatus();
   }

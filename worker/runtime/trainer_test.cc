@@ -178,6 +178,50 @@ TEST(TrainerTest, AParallelStepWithoutAnyFiniteGradientFailsWithThatCause) {
   }
 }
 
+// As DistributedDataParallel with find_unused_parameters: who has no gradient counts as zero.
+TEST(TrainerTest, AParameterMovesOnAllMembersIfAnyOfThemHadAGradient) {
+  std::vector<QuadraticOptions> options(2);
+  for (QuadraticOptions& each : options) each.optimizer.weight_decay = 0.5;
+  options[1].tail_used = false;
+  TestWorkers both(2, options[0]);
+  TestWorkers one(options);
+  both.Start();
+  one.Start();
+  both.Train(1, 1, Mode::kParallel, 0, 1);
+  const std::vector<Ready> ready = one.Train(1, 1, Mode::kParallel, 0, 1);
+  EXPECT_EQ(ready[0].reduced.state_hash, ready[1].reduced.state_hash);
+  EXPECT_EQ(one[0].parameters(), one[1].parameters());
+  for (int64_t d = 0; d < kWidth; ++d) {
+    if (d < kHead) {
+      EXPECT_EQ(one[0].parameters()[d], both[0].parameters()[d]);
+      continue;
+    }
+    // Rank 0 has samples 0 and 2 (interleaved with rank 1's).
+    const double x = ((d * 11) % 101 + (2 * 37 + d * 11) % 101) / 101.0 / 2;
+    EXPECT_NEAR(one[0].parameters()[d], 3 - 0.25 * ((3 - x) / 2 + 0.5 * 3), 1e-6);
+  }
+}
+
+TEST(TrainerTest, AParameterWithoutGradientOnAnyMemberKeepsItsValueInParallelSteps) {
+  QuadraticOptions options;
+  options.optimizer.weight_decay = 0.5;
+  options.tail_used = false;
+  TestWorkers workers(2, options);
+  workers.Start();
+  workers.Train(1, 1, Mode::kParallel, 0, 3);
+  for (int64_t d = 0; d < kWidth; ++d) EXPECT_EQ(workers[0].parameters()[d] == 3.0f, d >= kHead);
+}
+
+TEST(TrainerTest, AMemberThatIsNotFiniteHasNoSayInWhichParametersMove) {
+  std::vector<QuadraticOptions> options(2);
+  options[0].tail_used = false;
+  options[1].spoiled_step = 0;
+  TestWorkers workers(options);
+  workers.Start();
+  workers.Train(1, 1, Mode::kParallel, 0, 1);
+  for (int64_t d = kHead; d < kWidth; ++d) EXPECT_EQ(workers[1].parameters()[d], 3.0f);
+}
+
 TEST(TrainerTest, OptimizerStateFollowsThePolicy) {
   for (const StatePolicy policy :
        {StatePolicy::kLocal, StatePolicy::kAverage, StatePolicy::kReset}) {
