@@ -9,8 +9,34 @@
 #include <cerrno>
 #include <cstring>
 
+#include "worker/collectives/tcp/socket_address.h"
+
 namespace rondo {
 namespace {
+
+// Between processes of one host the bytes on their way lie in this host's memory: they should fit
+// into a core's cache. With the system's own sizes, which grow to megabytes, an all-reduce of 12 MB
+// takes 1.6 times the CPU time. With a quarter of this size, less than the loopback device's
+// largest segment, it takes seconds.
+constexpr int kOneHostSendBytes = 128 << 10;
+
+using NameOfSocket = int (*)(int, sockaddr*, socklen_t*);
+
+absl::StatusOr<SocketAddress> HostAt(int fd, NameOfSocket name) {
+  sockaddr_storage storage = {};
+  socklen_t length = sizeof(storage);
+  auto* const address = reinterpret_cast<sockaddr*>(&storage);
+  if (name(fd, address, &length) != 0) return absl::UnavailableError(strerror(errno));
+  absl::StatusOr<SocketAddress> host = SocketAddress::FromSystem(address, length);
+  if (host.ok()) host = host->WithPort(0);
+  return host;
+}
+
+bool BothEndsOnOneHost(int fd) {
+  const absl::StatusOr<SocketAddress> ours = HostAt(fd, getsockname);
+  const absl::StatusOr<SocketAddress> theirs = HostAt(fd, getpeername);
+  return ours.ok() && theirs.ok() && *ours == *theirs;
+}
 
 int64_t TotalBytes(std::span<const iovec> pieces) {
   int64_t total = 0;
@@ -30,6 +56,8 @@ class PlainStream final : public Stream {
   explicit PlainStream(int fd) : fd_(fd) {
     const int on = 1;
     setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    if (!BothEndsOnOneHost(fd_)) return;
+    setsockopt(fd_, SOL_SOCKET, SO_SNDBUF, &kOneHostSendBytes, sizeof(kOneHostSendBytes));
   }
   ~PlainStream() override { close(fd_); }
 
