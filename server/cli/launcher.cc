@@ -127,10 +127,11 @@ void Launcher::Attend(const std::string& address) {
   JobsClient client(address, absl::Seconds(1));
   while (CoordinatorRuns()) {
     if (const absl::StatusOr<v1::Status> status = client.GetStatus(); status.ok()) {
+      started_ = started_ || status->group() != 0;
       observer_->OnStatus(*status);
     }
+    StopIfTooFew();  // Here, where it is fresh whether the job has started.
     HandleEvents(kPollInterval);
-    StopIfTooFew();
     EndLonelyCoordinator();
   }
 }
@@ -182,13 +183,14 @@ void Launcher::StopIfTooFew() {
     return !worker.end().has_value() ||
            (!worker.end()->signalled && worker.end()->number == kExitDone);
   });
-  if (!worker_failure_.has_value() || usable >= options_.workers || stop_requests_ > 0 ||
+  const int64_t needed = started_ ? options_.workers_min : options_.workers;
+  if (!worker_failure_.has_value() || usable >= needed || stop_requests_ > 0 ||
       stopped_for_workers_ || !CoordinatorRuns()) {
     return;
   }
   stopped_for_workers_ = true;
-  observer_->OnMessage(fmt::format("{} of {} workers are left, the job needs all: stopping", usable,
-                                   options_.workers));
+  observer_->OnMessage(fmt::format("{} of {} workers are left, the job needs {}{}: stopping",
+                                   usable, options_.workers, needed, started_ ? "" : " to start"));
   coordinator_->Signal(SIGTERM);
 }
 

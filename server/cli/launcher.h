@@ -24,8 +24,10 @@ struct LaunchOptions {
   std::string job_path;
   std::string state_dir;  // Exists, with the folder `logs` in it.
   std::string files_dir;  // The job's data lies there.
-  int64_t workers = 1;    // >= 1.
-  std::string listen;     // HOST:PORT of the coordinator; port 0: any.
+  int64_t workers = 1;    // >= 1; the job starts when all have joined.
+  // With fewer than so many the started job would wait for ever: nobody restarts a worker here.
+  int64_t workers_min = 1;
+  std::string listen;  // HOST:PORT of the coordinator; port 0: any.
   std::string coordinator_binary;
   std::string worker_binary;
 };
@@ -82,6 +84,7 @@ class Launcher {
   const std::unique_ptr<LaunchEvents> events_;
   std::optional<Process> coordinator_;
   std::vector<Process> workers_;
+  bool started_ = false;  // A first group has formed.
   int stop_requests_ = 0;
   std::optional<int> worker_failure_;  // Exit code of the first worker that failed.
   bool stopped_for_workers_ = false;

@@ -65,6 +65,7 @@ class LauncherTest : public testing::Test {
     options.state_dir = folder_ + "/state";
     options.files_dir = folder_;
     options.workers = workers;
+    options.workers_min = workers;
     options.listen = "127.0.0.1:0";
     options.coordinator_binary = Program("coordinator", coordinator);
     options.worker_binary = Program("worker", worker);

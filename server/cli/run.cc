@@ -77,7 +77,8 @@ absl::StatusOr<LaunchOptions> Prepare(const Options& options) {
                    server::LoadJobToFreeze(options.job_path, files_dir, workers));
   const v1::Job& job = loaded.job;
   LaunchOptions launch;
-  launch.workers = job.workers().min();
+  launch.workers = options.workers > 0 ? options.workers : job.workers().min();
+  launch.workers_min = job.workers().min();
   ASSIGN_OR_RETURN(const Binaries binaries, FindBinaries(options.bin_dir));
   launch.coordinator_binary = binaries.coordinator;
   launch.worker_binary = binaries.worker;
@@ -144,7 +145,7 @@ void AddRunVerb(CLI::App& app, int* exit_code) {
       "run", "Trains a job on this machine: a coordinator and N workers, from start to summary");
   verb->add_option("job", options->job_path, "The job file; its folder holds the data")->required();
   verb->add_option("--workers", options->workers,
-                   "Worker processes; sets the job's workers.min and max [workers.min]")
+                   "Worker processes; training starts when all have joined [workers.min]")
       ->check(CLI::PositiveNumber);
   verb->add_option("--state", options->state_dir,
                    "Folder for journal, checkpoints, logs, model [rondo-state/NAME-TIME]");

@@ -64,6 +64,9 @@ struct MachineConfig {
   double density = 0;
   uint64_t workers_min = 1;
   uint64_t workers_max = 1;
+  // The first group forms when exactly so many are ready, whatever min, max and wait say; 0: by
+  // them.
+  uint64_t workers_at_start = 0;
   absl::Duration wait = absl::Seconds(30);
   uint64_t evaluate_every_epochs = 0;  // 0: only at the end, when there is a test set.
   uint64_t evaluate_every_steps = 0;

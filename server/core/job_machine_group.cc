@@ -108,8 +108,11 @@ bool JobMachine::Impl::BeginFirstGroup() {
       candidates.push_back({name, worker.candidate_since});
     }
   }
-  const StartDecision start =
-      DecideStart({config_.workers_min, config_.workers_max, config_.wait}, candidates, now_);
+  StartPolicy policy = {config_.workers_min, config_.workers_max, config_.wait};
+  if (config_.workers_at_start != 0 && !last_group_) {
+    policy.workers_min = policy.workers_max = config_.workers_at_start;
+  }
+  const StartDecision start = DecideStart(policy, candidates, now_);
   switch (start.verdict) {
     case StartVerdict::kTooFew:
       BelowMinimum(candidates.size());

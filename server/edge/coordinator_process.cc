@@ -128,6 +128,7 @@ absl::StatusOr<int> Serve(const Flags& flags, const StateDir& dir, const v1::Job
   constexpr Term kTerm{1};
   ASSIGN_OR_RETURN(MachineConfig config,
                    MachineConfigFromJob(job, kTerm, {RandomBits(), RandomBits()}));
+  config.workers_at_start = flags.workers.value_or(0);
   const JobFacts facts{job, kTerm, config.schedule, config.policy};
   RealClock clock;
   Coordinator coordinator(std::make_unique<CoreMachine>(std::move(config)), journal->writer.get(),

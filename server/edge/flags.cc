@@ -32,7 +32,8 @@ absl::StatusOr<Flags> ParseFlags(int argc, const char* const* argv,
   app.add_flag("--insecure", flags.insecure,
                "allow a --listen address that other machines can reach, without TLS");
   CLI::Option* const workers_option = app.add_option(
-      "--workers", workers, "train with exactly so many workers: sets workers.min and workers.max");
+      "--workers", workers,
+      "start when so many workers have joined; raises workers.max, or lowers workers.min, to it");
   app.add_option("--log-format", log_format, "text or json")->capture_default_str();
   app.add_option("--log-level", log_level, "debug, info, warning or error")->capture_default_str();
   try {

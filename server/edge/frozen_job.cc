@@ -1,5 +1,7 @@
 #include "server/edge/frozen_job.h"
 
+#include <algorithm>
+
 #include "absl/status/status.h"
 #include "absl/strings/strip.h"
 #include "common/job/data_size.h"
@@ -25,9 +27,12 @@ absl::StatusOr<JobToFreeze> LoadJobToFreeze(const std::string& job_file,
   ASSIGN_OR_RETURN(ParsedJob parsed, ReadJobFile(job_file));
   if (!parsed.errors.empty()) return AsStatus(job_file, parsed);
   if (workers) {
-    // Before it is resolved: batch.per_worker times the members is the global batch.
-    parsed.job.mutable_workers()->set_min(static_cast<int64_t>(*workers));
-    parsed.job.mutable_workers()->set_max(static_cast<int64_t>(*workers));
+    const auto count = static_cast<int64_t>(*workers);
+    // Then batch.per_worker times the members is the global batch, and the steps follow from it.
+    const bool fixed = parsed.job.batch().per_worker() > 0 && parsed.job.schedule().epochs() > 0;
+    v1::Workers* limits = parsed.job.mutable_workers();
+    limits->set_min(fixed ? count : std::min(limits->min(), count));
+    limits->set_max(fixed ? count : std::max(limits->max(), count));
   }
   ASSIGN_OR_RETURN(const DataSizes sizes, ReadDataSizes(parsed.job.data(), files_dir));
   ResolveJob(sizes, &parsed);

@@ -113,17 +113,36 @@ TEST(RunTest, StopEndsTheJobForItsUser) {
   EXPECT_THAT(status["reason"].get<std::string>(), HasSubstr("enough"));
 }
 
-TEST(RunTest, AKilledWorkerIsReportedAndNothingHangs) {
-  Running running(EndlessJob(), 3);
-  ASSERT_NE(running.first_round, "") << running.run.Wait(absl::ZeroDuration());
-  const pid_t victim = ChildWith(running.run.pid(), "worker-1");
+void KillWorker(const Running& running, const std::string& name) {
+  const pid_t victim = ChildWith(running.run.pid(), name);
   ASSERT_GT(victim, 0);
   kill(victim, SIGKILL);
-  // The job wants all three, and nobody restarts one: the run ends by itself.
+}
+
+// S01, S09: the rest go on.
+TEST(RunTest, AKilledWorkerIsReportedAndTheOthersTrainOn) {
+  Running running(EndlessJob(), 3);
+  ASSERT_NE(running.first_round, "") << running.run.Wait(absl::ZeroDuration());
+  KillWorker(running, "worker-1");
+  EXPECT_NE(running.watch->WaitForLine(R"(["worker-0","worker-2"])"), "")
+      << "a round of the two that are left";
+  running.run.Signal(SIGINT);
+  const Ended ended = running.run.Wait();
+  EXPECT_EQ(ended.exit_code, 5) << ended;
+  EXPECT_THAT(ended.err, HasSubstr("worker-1 ended: killed by signal 9"));
+}
+
+// S15: nobody restarts a worker of a local run.
+TEST(RunTest, WithFewerThanTheMinimumLeftTheRunEndsByItself) {
+  DigitsJob job = EndlessJob();
+  job.workers = "{min: 3, max: 3}";
+  Running running(job, 3);
+  ASSERT_NE(running.first_round, "") << running.run.Wait(absl::ZeroDuration());
+  KillWorker(running, "worker-1");
   const Ended ended = running.run.Wait();
   EXPECT_FALSE(ended.timed_out);
   EXPECT_EQ(ended.exit_code, 1) << ended;
-  EXPECT_THAT(ended.err, HasSubstr("worker-1 ended: killed by signal 9"));
+  EXPECT_THAT(ended.err, HasSubstr("2 of 3 workers are left, the job needs 3: stopping"));
 }
 
 TEST(RunTest, AKilledCoordinatorIsReportedAndNoWorkerStays) {
