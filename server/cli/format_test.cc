@@ -91,6 +91,22 @@ TEST(StatusFormatTest, ProgressSaysWhatAWaitingJobWaitsFor) {
   EXPECT_EQ(ProgressLineText(status), "waiting: 1 of 4 workers are here");
 }
 
+TEST(StatusFormatTest, ProgressSaysWhatHoldsABegunJobUp) {
+  v1::Status status;
+  status.set_state(v1::JOB_STATE_WAITING);
+  status.set_reason("2 of at least 3 workers are ready (for 9 s)");
+  status.set_group(2);
+  status.set_committed_round(3);
+  status.set_live_step(150);
+  status.set_steps(460);
+  EXPECT_EQ(ProgressLineText(status),
+            "step 150/460  round 3  waiting: 2 of at least 3 workers are ready (for 9 s)");
+  status.set_state(v1::JOB_STATE_BLOCKED);
+  status.set_reason("COMMIT: database or disk is full");
+  EXPECT_EQ(ProgressLineText(status),
+            "step 150/460  round 3  blocked: COMMIT: database or disk is full");
+}
+
 TEST(StatusFormatTest, ProgressShowsStepRoundLengthLossRateAndShare) {
   v1::Status status;
   status.set_group(1);

@@ -1,6 +1,7 @@
 #include "server/cli/source.h"
 
 #include <memory>
+#include <string>
 
 #include "absl/status/status.h"
 #include "common/status_macros.h"
@@ -33,8 +34,13 @@ absl::StatusOr<T> AskOrRead(const Source& source, Ask ask, Read read) {
 
 void AddSourceFlags(CLI::App& verb, Source& source) {
   CLI::Option_group* group = verb.add_option_group("run", "Which run (one of the two)");
-  group->add_option("--coordinator", source.coordinator, "HOST:PORT of a live coordinator");
-  group->add_option("--state", source.state_dir, "State directory of a run, live or ended");
+  const auto not_empty = [](const std::string& value) {
+    return value.empty() ? std::string("its value is empty") : std::string();
+  };
+  group->add_option("--coordinator", source.coordinator, "HOST:PORT of a live coordinator")
+      ->check(not_empty);
+  group->add_option("--state", source.state_dir, "State directory of a run, live or ended")
+      ->check(not_empty);
   group->require_option(1);
 }
 

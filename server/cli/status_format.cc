@@ -146,6 +146,11 @@ std::string ProgressLineText(const v1::Status& status) {
   const uint64_t round = status.round() != 0 ? status.round() : status.committed_round();
   std::string line = fmt::format("step {}/{}  round {}", status.live_step(), status.steps(), round);
   if (status.next_length() != 0) line += fmt::format("  H {}", status.next_length());
+  const bool halted =
+      status.state() == v1::JOB_STATE_WAITING || status.state() == v1::JOB_STATE_BLOCKED;
+  if (halted && !status.reason().empty()) {
+    return fmt::format("{}  {}: {}", line, StateName(status.state()), status.reason());
+  }
   if (status.committed_round() == 0) return line;
   line += fmt::format("  loss {:.4f}  rate {:.3g}", status.last_loss(), status.learning_rate());
   if (status.samples_per_second() > 0) {

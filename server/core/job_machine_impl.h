@@ -110,6 +110,7 @@ class JobMachine::Impl {
   void On(Worker& worker, const Ready& message);
   void On(Worker& worker, const Reduced& message);
   void On(Worker& worker, const Failed& message);
+  void OnFailedStep(Worker& worker, const Failed& message);
   void On(Worker& worker, const Evaluated& message);
   void On(Worker& worker, const Saved& message);
   void On(Worker& worker, const SaveFailed& message);

@@ -167,16 +167,31 @@ void JobMachine::Impl::On(Worker& worker, const Failed& message) {
     assembly_->failure = text;
     return;
   }
-  if (!round_ || !round_->attempt || round_->id != message.round ||
-      round_->attempt->group != message.group || round_->attempt->number != message.attempt) {
+  if (!round_ || round_->id != message.round) return;
+  const RoundMember* member = round_->Find(worker.name, worker.incarnation);
+  if (round_->mode == RoundMode::kLocal && message.attempt == 0) {
+    if (member != nullptr && !member->ready) OnFailedStep(worker, message);
     return;
   }
-  const RoundMember* member = round_->Find(worker.name, worker.incarnation);
+  if (!round_->attempt || round_->attempt->group != message.group ||
+      round_->attempt->number != message.attempt) {
+    return;
+  }
   for (Contribution& c : round_->attempt->contributions) {
     if (&round_->members[c.member] != member || c.reduced || c.failed) continue;
     c.failed = message;
     c.failed->text = text;
   }
+}
+
+// Local steps need no other member, so who fails in one would fail again: data or a model that does
+// not work there. The others go on without it (rule 11).
+void JobMachine::Impl::OnFailedStep(Worker& worker, const Failed& message) {
+  if (message.cause == FailureCause::kAborted) return;  // Its order was withdrawn.
+  std::string text =
+      fmt::format("step {} of round {} failed: {}", message.step, message.round, message.text);
+  Note("step_failed", fmt::format("{}: {}", worker.name, text));
+  LetGo(worker, {GoodbyeReason::kFault, std::move(text), 1});
 }
 
 bool JobMachine::Impl::AdvanceReducing() {

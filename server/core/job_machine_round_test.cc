@@ -113,6 +113,29 @@ TEST(RoundTest, AWorkerThatComesBackWithinTheReturnTimeIsWaitedFor) {  // Rule 1
   EXPECT_THAT(commits[0].contributors, ElementsAre("a", "b"));
 }
 
+TEST(RoundTest, AMemberWhoseLocalStepFailsIsLetGoWithItsCause) {  // Nobody waits for its Ready.
+  MidRound mid;
+  mid.script.Say(
+      *mid.a, Failed{{1}, {1}, 0, 2, false, "", FailureCause::kInternal, "sample 7 has label -1"});
+  mid.script.Run();
+  ASSERT_EQ(mid.a->Heard<Goodbye>().size(), 1u);
+  EXPECT_EQ(mid.a->exit_code, 1u);
+  EXPECT_THAT(mid.a->Heard<Goodbye>()[0].text,
+              HasSubstr("step 2 of round 1 failed: sample 7 has label -1"));
+  EXPECT_TRUE(mid.script.Noted("step_failed"));
+  const auto commits = mid.script.Records<CommitRecord>();
+  ASSERT_GE(commits.size(), 1u);
+  EXPECT_THAT(commits[0].contributors, ElementsAre("b"));
+}
+
+TEST(RoundTest, AMemberThatDroppedItsOrderStays) {
+  MidRound mid;
+  mid.script.Say(*mid.a, Failed{{1}, {1}, 0, 2, false, "", FailureCause::kAborted, "dropped"});
+  mid.script.Run();
+  EXPECT_TRUE(mid.a->Heard<Goodbye>().empty());
+  EXPECT_TRUE(mid.script.Records<CommitRecord>().empty());
+}
+
 TEST(RoundTest, AMemberThatDiesInTheReduceCostsAnAttemptNotTheRound) {  // S01, S05, S88
   MidRound mid;
   mid.b->mute_reduced = true;

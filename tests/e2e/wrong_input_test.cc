@@ -94,6 +94,14 @@ TEST(WrongUsageTest, HelpIsNoError) {
   }
 }
 
+TEST(WrongUsageTest, ARunWithoutANameIsAWrongUsage) {
+  for (const char* flag : {"--coordinator", "--state"}) {
+    const Ended ended = RunToEnd({Runfile("server/rondo"), "status", flag, ""});
+    EXPECT_EQ(ended.exit_code, 2) << ended;
+    EXPECT_THAT(ended.err, HasSubstr(flag));
+  }
+}
+
 TEST(WrongUsageTest, AJobFileThatIsNotThereIsNamed) {
   const Ended ended = RunToEnd(RondoRun("/nowhere/job.yaml", 1, NewFolder("state")));
   EXPECT_EQ(ended.exit_code, 2) << ended;

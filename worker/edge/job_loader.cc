@@ -58,6 +58,9 @@ class Loading {
     options.input_shape = job->train->input_shape();
     options.input_type = job->train->input_type();
     if (options.loss == LossKind::kCrossEntropy) {
+      if (job->train->target_type() == ElementType::kFloat32)
+        return absl::InvalidArgumentError(
+            "loss cross_entropy needs integer targets (int64 or uint8), the data has float32");
       options.class_count = job->train->class_count();
       if (job->test) options.class_count = std::max(options.class_count, job->test->class_count());
     }

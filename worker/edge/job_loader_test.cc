@@ -84,6 +84,23 @@ TEST(JobLoaderTest, NamesAFileThatDiffersFromTheJobs) {
               testing::HasSubstr("train-images-idx3-ubyte differs"));
 }
 
+TEST(JobLoaderTest, RefusesFloatTargetsForClasses) {
+  const std::filesystem::path dir = std::filesystem::path(testing::TempDir()) / "floats";
+  std::filesystem::create_directories(dir);
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1), }";
+  header.resize(117, ' ');
+  std::ofstream(dir / "values.npy", std::ios::binary)
+      << std::string("\x93NUMPY\x01\x00\x76\x00", 10) << header << '\n'
+      << std::string(8, '\0');
+  TrainSpec spec = DigitsSpec();
+  spec.format = DataFormat::kNpy;
+  spec.layers = {1, 3};
+  spec.train = {"values.npy", "values.npy"};
+  spec.test.reset();
+  EXPECT_THAT(ProblemOf(spec, dir.string(), {}, PrepareFault::kModel),
+              testing::HasSubstr("needs integer targets"));
+}
+
 TEST(JobLoaderTest, SaysWhatDoesNotFitTheModel) {
   TrainSpec wide = DigitsSpec();
   wide.layers = {65, 10};
