@@ -167,5 +167,17 @@ TEST_F(ProgressLineTest, IsALineNowAndThenElsewhere) {
   EXPECT_EQ(Written(), "one\nthree\n");
 }
 
+TEST(ClosedTerminalTest, EndsNoRun) {
+  std::FILE* const full = std::fopen("/dev/full", "w");
+  ASSERT_NE(full, nullptr);
+  for (const bool terminal : {true, false}) {
+    ProgressLine line(full, terminal);
+    line.Show("one", absl::UnixEpoch());
+    line.Message("a worker died");
+    line.Finish();
+  }
+  std::fclose(full);
+}
+
 }  // namespace
 }  // namespace rondo::cli

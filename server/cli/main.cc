@@ -1,9 +1,13 @@
 // The user's command `rondo`: one verb, one file.
+#include <errno.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstring>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "common/nearest.h"
@@ -54,6 +58,13 @@ int Main(int argc, char** argv) {
     const std::string verb = argc > 1 ? argv[1] : "";
     fmt::print(stderr, "rondo: {}\n", UsageText(app, verb, error));
     return kExitUsage;
+  } catch (const std::system_error& error) {  // fmt::print's: a full disk, a closed terminal.
+    std::fprintf(stderr, "rondo: cannot write the output: %s\n", error.what());
+    return kExitFault;
+  }
+  if (std::fflush(stdout) != 0 && exit_code == kExitDone) {
+    std::fprintf(stderr, "rondo: cannot write the output: %s\n", std::strerror(errno));
+    return kExitFault;
   }
   return exit_code;
 }

@@ -17,6 +17,13 @@ std::string FittedToTerminal(const std::string& text, std::FILE* file) {
   return text.substr(0, size.ws_col - 1);
 }
 
+// A terminal that was closed, or a pipe that nobody reads, takes no more; that must not end a run,
+// so errors are ignored (fmt::print would throw).
+void Write(std::FILE* file, const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), file);
+  std::fflush(file);
+}
+
 }  // namespace
 
 void ProgressLine::Show(const std::string& text, absl::Time now) {
@@ -25,24 +32,22 @@ void ProgressLine::Show(const std::string& text, absl::Time now) {
   shown_ = text;
   shown_at_ = now;
   if (terminal_) {
-    fmt::print(file_, "{}{}", kRewrite, FittedToTerminal(text, file_));
+    Write(file_, kRewrite + FittedToTerminal(text, file_));
   } else {
-    fmt::print(file_, "{}\n", text);
+    Write(file_, text + "\n");
   }
-  std::fflush(file_);
 }
 
 void ProgressLine::Message(const std::string& text) {
-  fmt::print(file_, "{}{}{}", terminal_ && !shown_.empty() ? kRewrite : "", text,
-             text.ends_with('\n') ? "" : "\n");
-  if (terminal_ && !shown_.empty()) fmt::print(file_, "{}", FittedToTerminal(shown_, file_));
-  std::fflush(file_);
+  const bool rewrites = terminal_ && !shown_.empty();
+  Write(file_,
+        fmt::format("{}{}{}{}", rewrites ? kRewrite : "", text, text.ends_with('\n') ? "" : "\n",
+                    rewrites ? FittedToTerminal(shown_, file_) : ""));
 }
 
 void ProgressLine::Finish() {
-  if (terminal_ && !shown_.empty()) fmt::print(file_, "\n");
+  if (terminal_ && !shown_.empty()) Write(file_, "\n");
   shown_.clear();
-  std::fflush(file_);
 }
 
 }  // namespace rondo::cli

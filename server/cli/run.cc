@@ -125,8 +125,9 @@ absl::StatusOr<int> RunJob(const Options& options) {
     if (*exit_code != kExitDone) return *exit_code;
     return summary.status();
   }
-  fmt::print(options.json ? stderr : stdout, "{}", SummaryText(*summary));
-  if (options.json) fmt::print("{}\n", SummaryJson(*summary).dump());
+  // Not fmt::print, which throws when the terminal was closed: the exit code is the run's.
+  std::fputs(SummaryText(*summary).c_str(), options.json ? stderr : stdout);
+  if (options.json) std::fputs((SummaryJson(*summary).dump() + "\n").c_str(), stdout);
   // An orderly stop is no fault of the coordinator's, and yet the job is not done.
   const bool left = launcher->stop_requested() && summary->status.state() == v1::JOB_STATE_STOPPED;
   return left && *exit_code == kExitDone ? kExitLeft : *exit_code;

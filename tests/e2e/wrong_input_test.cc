@@ -102,6 +102,14 @@ TEST(WrongUsageTest, ARunWithoutANameIsAWrongUsage) {
   }
 }
 
+TEST(WrongUsageTest, OutputThatCannotBeWrittenIsAnError) {
+  const std::string folder = MakeJobFolder({});
+  const Ended ended = RunToEnd({"/bin/sh", "-c", "\"$0\" plan \"$1\" --json > /dev/full",
+                                Runfile("server/rondo"), folder + "/job.yaml"});
+  EXPECT_EQ(ended.exit_code, 1) << ended;
+  EXPECT_THAT(ended.err, HasSubstr("cannot write the output"));
+}
+
 TEST(WrongUsageTest, AJobFileThatIsNotThereIsNamed) {
   const Ended ended = RunToEnd(RondoRun("/nowhere/job.yaml", 1, NewFolder("state")));
   EXPECT_EQ(ended.exit_code, 2) << ended;
