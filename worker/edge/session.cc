@@ -19,7 +19,9 @@ namespace {
 // gRPC 1.51 runs all callbacks of a process on one shared queue, counted by channels, and its
 // threads crash now and then while the queue goes with the last channel. So the first one stays.
 void KeepForEver(const std::shared_ptr<grpc::Channel>& channel) {
-  static const auto* const kept = new std::shared_ptr<grpc::Channel>(channel);
+  // Volatile, so that the pointer really lies in memory, where a leak checker finds it.
+  static std::shared_ptr<grpc::Channel>* volatile kept =
+      new std::shared_ptr<grpc::Channel>(channel);
   static_cast<void>(kept);
 }
 
