@@ -1,17 +1,19 @@
 // Measures the CPU kernels on one core against memcpy of the same traffic in the same run.
 //
 // Prints one JSON object a line, one for each kernel and size:
-//   bench          "kernels"
-//   kernel         sgd_momentum, sgd, adamw, add, add_scaled, norm, is_finite, state_hash
-//   n              float32 elements in each span
-//   path           "avx512", "avx2" or "baseline": the vector instructions taken
-//   bytes          least traffic of one call: every byte that must be read or written, once
-//   ms             median milliseconds of one call
-//   cpu_ms         median CPU milliseconds of one call, which other work on the machine disturbs
-//   less gbps           bytes / cpu_ms, in 10^9 bytes a second memcpy_ms      median of a memcpy
-//   that reads bytes/2 and writes bytes/2, interleaved with the kernel memcpy_cpu_ms  the same in
-//   CPU time memcpy_gbps    bytes / memcpy_cpu_ms ratio          gbps / memcpy_gbps: 1 means at the
-//   speed of memcpy repeats        timed repetitions behind each median
+// bench: "kernels";
+// kernel: sgd_momentum, sgd, adamw, add, add_scaled, norm, is_finite or state_hash;
+// n: float32 elements in each span;
+// path: "avx512", "avx2" or "baseline", the vector instructions taken;
+// bytes: least traffic of one call, every byte that must be read or written, once;
+// ms: median milliseconds of one call;
+// cpu_ms: the same in CPU time, which other work on the machine disturbs less;
+// gbps: bytes / cpu_ms, in 10^9 bytes a second;
+// memcpy_ms: median of a memcpy that reads bytes/2 and writes bytes/2, interleaved with the kernel;
+// memcpy_cpu_ms: the same in CPU time;
+// memcpy_gbps: bytes / memcpy_cpu_ms;
+// ratio: gbps / memcpy_gbps, 1 means at the speed of memcpy;
+// repeats: timed repetitions behind each median.
 // The torch side is peers/onecore_kernels.py; it counts the same bytes.
 #include <fmt/format.h>
 #include <time.h>

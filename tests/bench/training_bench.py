@@ -11,12 +11,14 @@ PYTHON needs torch 2.15 with all its wheels; without it only our side is measure
 
 One JSON line a measurement on standard output, then one line `"bench": "ratio"` each comparison:
   rondo        steps_per_s; reduce_s, of one sync (median over the rounds); control_s_p50 and
-               control_s_p99, of one round; the first two rounds are warm-up and not counted
+               control_s_p99, of one round; the first two rounds are warm-up and not counted;
+               cpu_ms_all, CPU time of all processes a step, less that of a short run
   ddp, localsgd, localsgd_avg: see peers/ddp_gloo.py and peers/post_local_sgd.py
 """
 import argparse
 import json
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -58,6 +60,11 @@ def percentile(values, share):
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
+def children_cpu_seconds():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def run_rondo(programs, model, mode, workers, steps):
     folder = tempfile.mkdtemp(prefix="rondo-bench-")
     try:
@@ -72,19 +79,23 @@ def run_rondo(programs, model, mode, workers, steps):
         state = os.path.join(folder, "state")
         rondo = os.path.join(programs, "server", "rondo")
         environment = dict(os.environ, OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+        cpu = children_cpu_seconds()
         subprocess.run([rondo, "run", job, "--workers", str(workers), "--state", state,
                         "--bin-dir", programs, "--json"],
                        check=True, env=environment, stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL)
+        cpu = children_cpu_seconds() - cpu
         lines = subprocess.run([rondo, "rounds", "--state", state, "--json"], check=True,
                                stdout=subprocess.PIPE).stdout.splitlines()
-        return [json.loads(line) for line in lines][WARM_UP_ROUNDS:]
+        return [json.loads(line) for line in lines][WARM_UP_ROUNDS:], cpu
     finally:
         shutil.rmtree(folder)
 
 
 def measure_rondo(programs, model, mode, workers, steps, rep):
-    rounds = run_rondo(programs, model, mode, workers, steps)
+    rounds, cpu = run_rondo(programs, model, mode, workers, steps)
+    # What loading, set-up and the end cost is in a short run as well.
+    _, cpu_short = run_rondo(programs, model, mode, workers, steps // 8)
     control = [r["control_seconds"] for r in rounds]
     syncs_a_round = PARALLEL_STEPS if mode == "parallel" else 1
     return emit(bench="rondo", model=model, mode=mode, P=workers, rep=rep,
@@ -92,7 +103,7 @@ def measure_rondo(programs, model, mode, workers, steps, rep):
                 steps_per_s=sum(r["length"] for r in rounds) / sum(r["seconds"] for r in rounds),
                 reduce_s=statistics.median(r["reduce_seconds"] for r in rounds) / syncs_a_round,
                 control_s_p50=percentile(control, 0.50), control_s_p99=percentile(control, 0.99),
-                rounds=len(rounds))
+                cpu_ms_all=1e3 * (cpu - cpu_short) / (steps - steps // 8), rounds=len(rounds))
 
 
 def measure_peer(python, script, arguments, rep):
@@ -122,6 +133,11 @@ def emit_ratios(measurements, workers):
                          P=workers),
                median_of(measurements, "steps_per_s", bench="ddp", model="mlp", mode="ddp",
                          P=workers), workers, True)
+    emit_ratio("parallel mode, mlp, CPU ms of all processes a step, against DDP",
+               median_of(measurements, "cpu_ms_all", bench="rondo", model="mlp", mode="parallel",
+                         P=workers),
+               median_of(measurements, "cpu_ms_all", bench="ddp", model="mlp", mode="ddp",
+                         P=workers), workers, False)
     emit_ratio("local mode, mlp, H = %d, steps/s, against PeriodicModelAverager" % LOCAL_STEPS,
                median_of(measurements, "steps_per_s", bench="rondo", model="mlp", mode="local",
                          P=workers),
