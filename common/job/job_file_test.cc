@@ -327,7 +327,7 @@ TEST(ParseJobTest, AFileThatIsNoMapIsOneError) {
   }
 }
 
-TEST(ParseJobTest, WarnsThatPeriodicCheckpointsAreNotWrittenYet) {
+TEST(ParseJobTest, WarnsThatNoRunGoesOnFromItsCheckpointsYet) {
   const ParsedJob parsed = ParseJob(JobWith("every_steps: 0", "every_steps: 500"));
   EXPECT_TRUE(parsed.errors.empty());
   ASSERT_EQ(parsed.warnings.size(), 1u);

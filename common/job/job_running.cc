@@ -95,7 +95,8 @@ void ReadCheckpoint(Section& root, ReadLog* log, v1::Checkpoint* checkpoint) {
   checkpoint->set_partials(section.Bool("partials").value_or(false));
   if (checkpoint->every_steps() > 0) {
     section.Warn("every_steps",
-                 "checkpoints within the run are not written yet; the one at its end is");
+                 "a stopped run cannot go on from these checkpoints yet; `rondo export --step N` "
+                 "takes their models");
   }
   section.Finish();
 }

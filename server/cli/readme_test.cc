@@ -1,0 +1,70 @@
+// The tables of README.md beside what the commands print.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "proto/rondo/v1/jobs.pb.h"
+#include "server/cli/plan_format.h"
+#include "server/cli/round_format.h"
+#include "server/cli/status_format.h"
+
+namespace rondo::cli {
+namespace {
+
+using Names = std::vector<std::string>;
+
+// The first column of the table below the heading.
+Names DocumentedNames(const std::string& heading) {
+  std::ifstream in("server/cli/README.md");
+  Names names;
+  bool inside = false;
+  for (std::string line; std::getline(in, line);) {
+    if (line.rfind('#', 0) == 0) inside = line == "### " + heading;
+    if (inside && line.rfind("| `", 0) == 0) {
+      names.push_back(line.substr(3, line.find('`', 3) - 3));
+    }
+  }
+  return names;
+}
+
+// Of an object, and of the objects in it: `events.at`.
+void AddNames(const nlohmann::ordered_json& object, const std::string& prefix, Names* names) {
+  for (const auto& [key, value] : object.items()) {
+    names->push_back(prefix + key);
+    const auto& inner = value.is_array() && !value.empty() ? value[0] : value;
+    if (inner.is_object()) AddNames(inner, prefix + key + ".", names);
+  }
+}
+
+Names PrintedNames(const nlohmann::ordered_json& object) {
+  Names names;
+  AddNames(object, "", &names);
+  return names;
+}
+
+TEST(CliReadmeTest, ListsTheNamesOfARunsSummary) {
+  EXPECT_EQ(DocumentedNames("run"), PrintedNames(SummaryJson(RunSummary{})));
+}
+
+TEST(CliReadmeTest, ListsTheNamesOfAPlan) {
+  EXPECT_EQ(DocumentedNames("plan"), PrintedNames(PlanJson(PlanView{})));
+}
+
+TEST(CliReadmeTest, ListsTheNamesOfAStatus) {
+  v1::Status status;
+  status.mutable_last_evaluation()->set_round(1);
+  status.add_events()->set_number(1);
+  EXPECT_EQ(DocumentedNames("status"), PrintedNames(StatusJson(status)));
+}
+
+TEST(CliReadmeTest, ListsTheNamesOfARound) {
+  v1::Round round;
+  round.mutable_evaluation()->set_round(1);
+  EXPECT_EQ(DocumentedNames("rounds, watch"), PrintedNames(RoundJson(round)));
+}
+
+}  // namespace
+}  // namespace rondo::cli
