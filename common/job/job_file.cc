@@ -41,9 +41,10 @@ void ReadLossAndPrecision(Section& root, v1::Job* job) {
 }
 
 // `epochs` and the like: a fixed number of samples a step is what makes them a number of steps.
-void CheckEpochs(const v1::Job& job, ReadLog* log) {
-  const bool fixed = job.batch().size_case() != v1::Batch::kPerWorker ||
-                     job.workers().min() == job.workers().max();
+// --workers fixes it.
+void SettleEpochs(std::optional<int64_t> given, v1::Job* job, ReadLog* log) {
+  const bool fixed = job->batch().size_case() != v1::Batch::kPerWorker ||
+                     job->workers().min() == job->workers().max();
   if (fixed) return;
   constexpr std::string_view kWhy =
       "counting in epochs needs a fixed number of samples a step: give batch.global, or "
@@ -51,6 +52,11 @@ void CheckEpochs(const v1::Job& job, ReadLog* log) {
   for (const char* key : {"schedule.epochs", "schedule.at_epochs", "evaluate.every_epochs"}) {
     const auto found = log->positions.find(key);
     if (found == log->positions.end()) continue;
+    if (given) {
+      job->mutable_workers()->set_min(*given);
+      job->mutable_workers()->set_max(*given);
+      return;
+    }
     log->errors.push_back({found->second, key, std::string(kWhy)});
   }
 }
@@ -66,7 +72,7 @@ void RefuseWhatIsNotBuilt(const v1::Job& job, ReadLog* log) {
 }
 
 // Reads the whole file. `tree` may be an empty document.
-v1::Job ReadJob(const YamlNode* tree, ReadLog* log) {
+v1::Job ReadJob(const YamlNode* tree, std::optional<int64_t> workers, ReadLog* log) {
   v1::Job job;
   Section root(tree, "", log);
   ReadName(root, &job);
@@ -79,12 +85,12 @@ v1::Job ReadJob(const YamlNode* tree, ReadLog* log) {
   ReadSync(root, log, job.mutable_sync());
   ReadCollective(root, log, job.mutable_collective());
   ReadState(root, log, job.mutable_state());
-  ReadWorkers(root, log, &job);
+  ReadWorkers(root, log, workers, &job);
   ReadCheckpoint(root, log, job.mutable_checkpoint());
   ReadEvaluate(root, log, &job);
   ReadLimits(root, log, job.mutable_limits());
   root.Finish();
-  CheckEpochs(job, log);
+  SettleEpochs(workers, &job, log);
   RefuseWhatIsNotBuilt(job, log);
   return job;
 }
@@ -182,14 +188,14 @@ void ReadBatch(Section& root, ReadLog* log, v1::Batch* batch) {
   section.Finish();
 }
 
-ParsedJob ParseJob(std::string_view text) {
+ParsedJob ParseJob(std::string_view text, std::optional<int64_t> workers) {
   ParsedJob parsed;
   ReadLog log;
   const std::optional<YamlNode> tree = ReadYaml(text, &log.errors);
   if (tree && tree->kind == YamlNode::Kind::kNull) {
     log.errors.push_back({{}, "", "an empty file: common/job/README.md shows a job"});
   } else if (tree) {
-    parsed.job = ReadJob(&*tree, &log);
+    parsed.job = ReadJob(&*tree, workers, &log);
   }
   parsed.errors = std::move(log.errors);
   parsed.warnings = std::move(log.warnings);
@@ -199,7 +205,7 @@ ParsedJob ParseJob(std::string_view text) {
 
 std::vector<std::string> KnownJobKeys() {
   ReadLog log;
-  ReadJob(nullptr, &log);
+  ReadJob(nullptr, std::nullopt, &log);
   return log.known_keys;
 }
 

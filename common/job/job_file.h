@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,8 +30,10 @@ struct ParsedJob {
 };
 
 // Reads and checks all that can be known without the data. Reports all errors at once. Any bytes
-// are fine as input. Threads: any.
-ParsedJob ParseJob(std::string_view text);
+// are fine as input. `workers`, 1 to kJobWorkersMax, will be there at the start (--workers): min
+// and max are stretched to it, or, where steps are counted in epochs of batch.per_worker, both set
+// to it; the checks are made of what comes out. Threads: any.
+ParsedJob ParseJob(std::string_view text, std::optional<int64_t> workers = std::nullopt);
 
 // The paths of all keys that a job file may have, in the order of the documentation.
 std::vector<std::string> KnownJobKeys();

@@ -16,15 +16,16 @@ constexpr RealRange kSomeSeconds = {.min = 0, .above_min = true, .max = 604'800}
 constexpr IntRange kSteps = {.min = 0, .max = kJobStepsMax};
 
 // A step's samples are shared among the members; nobody may come away empty.
-void CheckShares(Section& section, const v1::Job& job) {
+void CheckShares(Section& section, std::optional<int64_t> given, const v1::Job& job) {
   if (job.batch().size_case() != v1::Batch::kGlobal) return;
   const char* key = job.workers().min() > job.batch().global() ? "min" : "max";
   const int64_t members = std::max(job.workers().min(), job.workers().max());
   if (members <= job.batch().global()) return;
   section.Fail(key,
-               fmt::format("{} members cannot share the {} samples of batch.global: each needs "
+               fmt::format("{}{} members cannot share the {} samples of batch.global: each needs "
                            "at least one a step",
-                           members, job.batch().global()));
+                           given == members ? fmt::format("--workers {}: ", members) : "", members,
+                           job.batch().global()));
 }
 
 }  // namespace
@@ -65,7 +66,7 @@ void ReadState(Section& root, ReadLog* log, v1::State* state) {
   section.Finish();
 }
 
-void ReadWorkers(Section& root, ReadLog* log, v1::Job* job) {
+void ReadWorkers(Section& root, ReadLog* log, std::optional<int64_t> given, v1::Job* job) {
   Section section(root.Map("workers"), "workers", log);
   v1::Workers* workers = job->mutable_workers();
   workers->set_min(section.Int("min", {.min = 1, .max = kJobWorkersMax}).value_or(1));
@@ -78,7 +79,11 @@ void ReadWorkers(Section& root, ReadLog* log, v1::Job* job) {
   if (workers->max() < workers->min()) {
     section.Fail("max", fmt::format("must be at least min, which is {}", workers->min()));
   }
-  CheckShares(section, *job);
+  if (given) {
+    workers->set_min(std::min(workers->min(), *given));
+    workers->set_max(std::max(workers->max(), *given));
+  }
+  CheckShares(section, given, *job);
   workers->set_wait_seconds(section.Real("wait_seconds", kSeconds).value_or(30));
   workers->set_return_seconds(section.Real("return_seconds", kSeconds).value_or(0.5));
   workers->set_give_up_seconds(section.Real("give_up_seconds", kSeconds).value_or(0));

@@ -7,7 +7,7 @@
 namespace rondo {
 
 inline constexpr int64_t kJobStepsMax = 1'000'000'000;
-inline constexpr int64_t kJobWorkersMax = 10'000;
+inline constexpr int64_t kJobWorkersMax = 1024;
 inline constexpr int64_t kJobSamplesMax = int64_t{1} << 40;
 
 }  // namespace rondo

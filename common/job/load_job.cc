@@ -22,7 +22,7 @@ absl::Status AsStatus(const std::string& path, const ParsedJob& parsed) {
 
 }  // namespace
 
-absl::StatusOr<ParsedJob> ReadJobFile(const std::string& path) {
+absl::StatusOr<ParsedJob> ReadJobFile(const std::string& path, std::optional<int64_t> workers) {
   std::error_code code;
   const bool folder = std::filesystem::is_directory(path, code);
   std::ifstream in(path, std::ios::binary);
@@ -36,7 +36,7 @@ absl::StatusOr<ParsedJob> ReadJobFile(const std::string& path) {
   std::string text(kYamlBytesMax + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<size_t>(in.gcount()));
-  return ParseJob(text);
+  return ParseJob(text, workers);
 }
 
 absl::StatusOr<LoadedJob> LoadJob(const std::string& path, const std::string& files_dir) {

@@ -2,6 +2,8 @@
 #ifndef RONDO_COMMON_JOB_LOAD_JOB_H_
 #define RONDO_COMMON_JOB_LOAD_JOB_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -10,8 +12,9 @@
 namespace rondo {
 
 // Reads and parses. The diagnostics are in the result; errors of this call are about the file
-// itself: NotFound when it cannot be read.
-absl::StatusOr<ParsedJob> ReadJobFile(const std::string& path);
+// itself: NotFound when it cannot be read. `workers`: as for ParseJob.
+absl::StatusOr<ParsedJob> ReadJobFile(const std::string& path,
+                                      std::optional<int64_t> workers = std::nullopt);
 
 struct LoadedJob {
   v1::Job job;           // Resolved; `id` is empty.

@@ -80,7 +80,7 @@ const char* WrongInPath(std::string_view path) {
   for (size_t begin = 0; begin <= path.size();) {
     const size_t end = std::min(path.find('/', begin), path.size());
     if (path.substr(begin, end - begin) == "..") {
-      return "leads out of the folder of --files: no '..' is allowed";
+      return "a path that leads out of the folder of --files: '..' is not allowed";
     }
     begin = end + 1;
   }

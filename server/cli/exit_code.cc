@@ -6,22 +6,40 @@
 #include <string_view>
 
 namespace rondo::cli {
+namespace {
+
+void Print(const absl::Status& status) {
+  if (status.ok()) return;
+  const std::string_view text(status.message().data(), status.message().size());
+  fmt::print(stderr, "rondo: {}\n", text);
+}
+
+}  // namespace
 
 int ExitCodeOf(const absl::Status& status) {
   if (status.ok()) return kExitDone;
-  if (absl::IsInvalidArgument(status) || absl::IsNotFound(status)) return kExitUsage;
-  if (absl::IsFailedPrecondition(status)) return kExitRefused;
+  if (absl::IsInvalidArgument(status) || absl::IsNotFound(status) ||
+      absl::IsFailedPrecondition(status)) {
+    return kExitUsage;
+  }
   if (absl::IsUnavailable(status)) return kExitAway;
   if (absl::IsInternal(status)) return kExitInternal;
   return kExitFault;
 }
 
+int LocalExitCodeOf(const absl::Status& status) {
+  const int code = ExitCodeOf(status);
+  return code == kExitAway ? kExitFault : code;
+}
+
 int ReportStatus(const absl::Status& status) {
-  if (!status.ok()) {
-    const std::string_view text(status.message().data(), status.message().size());
-    fmt::print(stderr, "rondo: {}\n", text);
-  }
+  Print(status);
   return ExitCodeOf(status);
+}
+
+int ReportLocalStatus(const absl::Status& status) {
+  Print(status);
+  return LocalExitCodeOf(status);
 }
 
 }  // namespace rondo::cli

@@ -10,18 +10,22 @@ enum ExitCode : int {
   kExitDone = 0,
   kExitFault = 1,     // Stopped by a fault.
   kExitUsage = 2,     // Wrong flags or job file.
-  kExitRefused = 3,   // Refused for good: other data, other version, a directory in use.
+  kExitRefused = 3,   // A worker is refused for good: other data, other model, other version.
   kExitAway = 4,      // The coordinator is away.
   kExitLeft = 5,      // Left before the end after SIGTERM or Ctrl-C.
   kExitInternal = 70  // A bug in Rondo.
 };
 
-// OK: 0. InvalidArgument, NotFound: 2. FailedPrecondition: 3. Unavailable: 4. Internal: 70.
-// Else: 1.
+// Of a verb that asks a coordinator. OK: 0. InvalidArgument, NotFound, FailedPrecondition: 2.
+// Unavailable: 4. Internal: 70. Else: 1.
 int ExitCodeOf(const absl::Status& status);
+// Of a verb that works on files alone: Unavailable is a fault (1).
+int LocalExitCodeOf(const absl::Status& status);
 
 // Prints "rondo: <message>" on standard error when `status` is not OK; returns its exit code.
 int ReportStatus(const absl::Status& status);
+// The same with LocalExitCodeOf.
+int ReportLocalStatus(const absl::Status& status);
 
 }  // namespace rondo::cli
 

@@ -10,6 +10,7 @@
 #include "common/status_macros.h"
 #include "server/cli/exit_code.h"
 #include "server/cli/export_model.h"
+#include "server/cli/whole_number.h"
 
 namespace rondo::cli {
 namespace {
@@ -36,9 +37,10 @@ void AddExportVerb(CLI::App& app, int* exit_code) {
       "export", "Writes the model of a run as a safetensors file under the model's own names");
   verb->add_option("--state", options->state_dir, "The run's state directory")->required();
   verb->add_option("--out", options->out, "The file to write")->required();
-  verb->add_option("--step", options->step, "The checkpoint's step [the newest]");
+  verb->add_option("--step", options->step, "The checkpoint's step [the newest]")
+      ->check(WholeNumber(0));
   verb->add_flag("--json", options->json, "One JSON object instead of text");
-  verb->callback([=] { *exit_code = ReportStatus(Export(*options)); });
+  verb->callback([=] { *exit_code = ReportLocalStatus(Export(*options)); });
 }
 
 }  // namespace rondo::cli

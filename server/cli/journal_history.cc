@@ -45,7 +45,12 @@ void AddRound(const server::CommitRecord& commit, uint64_t parameters, v1::Statu
   status->set_seconds(UnixSeconds(commit.at) - status->started_at());
 }
 
-void SetEnd(const std::optional<server::EndRecord>& end, v1::Status* status) {
+void SetEnd(const std::optional<server::EndRecord>& end, bool held, v1::Status* status) {
+  if (!end.has_value() && held) {
+    status->set_state(v1::JOB_STATE_RUNNING);
+    status->set_reason("a coordinator holds the directory but does not answer");
+    return;
+  }
   if (!end.has_value()) {
     status->set_state(v1::JOB_STATE_FAILED);
     status->set_reason("no coordinator answers and the journal has no end: it was killed");
@@ -98,7 +103,7 @@ absl::StatusOr<std::unique_ptr<JournalReader>> OpenHistory(const std::string& st
   return absl::NotFoundError(fmt::format("{} holds no run: there is no journal in it", state_dir));
 }
 
-absl::StatusOr<v1::Status> StatusFromJournal(JournalReader& reader) {
+absl::StatusOr<v1::Status> StatusFromJournal(JournalReader& reader, bool held) {
   v1::Status status;
   ASSIGN_OR_RETURN(const v1::Job job, reader.Job());
   status.set_job_id(job.id());
@@ -126,7 +131,7 @@ absl::StatusOr<v1::Status> StatusFromJournal(JournalReader& reader) {
   ASSIGN_OR_RETURN(const std::vector<server::CheckpointRecord> checkpoints, reader.Checkpoints());
   if (!checkpoints.empty()) status.set_checkpoint(fmt::format("step-{}", checkpoints.back().step));
   ASSIGN_OR_RETURN(const std::optional<server::EndRecord> end, reader.End());
-  SetEnd(end, &status);
+  SetEnd(end, held, &status);
   return status;
 }
 

@@ -17,8 +17,9 @@ namespace rondo::cli {
 // Errors: NotFound when `state_dir` holds no run; those of JournalReader::Open.
 absl::StatusOr<std::unique_ptr<server::JournalReader>> OpenHistory(const std::string& state_dir);
 
-// The job's state after its last record. A run without an end record was killed: failed.
-absl::StatusOr<v1::Status> StatusFromJournal(server::JournalReader& reader);
+// The job's state after its last record. One without an end record was killed (failed), unless
+// `held` says that a coordinator still holds the directory: then it runs.
+absl::StatusOr<v1::Status> StatusFromJournal(server::JournalReader& reader, bool held);
 
 // Committed rounds from `first_round` on (0: all), ascending.
 absl::StatusOr<std::vector<v1::Round>> RoundsFromJournal(server::JournalReader& reader,

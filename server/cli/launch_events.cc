@@ -45,7 +45,11 @@ LaunchEvent LaunchEvents::Wait(absl::Duration limit) {
   if (poll(fds, 2, static_cast<int>(absl::ToInt64Milliseconds(limit))) <= 0) return event;
   signalfd_siginfo info;
   while (read(signal_fd_, &info, sizeof(info)) == sizeof(info)) {
-    (info.ssi_signo == SIGCHLD ? event.child_changed : event.stop_requested) = true;
+    if (info.ssi_signo == SIGCHLD) {
+      event.child_changed = true;
+    } else {
+      event.stop_signal = static_cast<int>(info.ssi_signo);
+    }
   }
   alignas(inotify_event) char changes[4096];
   while (read(folder_fd_, changes, sizeof(changes)) > 0) event.folder_changed = true;

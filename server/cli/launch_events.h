@@ -11,8 +11,8 @@
 namespace rondo::cli {
 
 struct LaunchEvent {
-  bool stop_requested = false;  // SIGINT, SIGTERM or SIGHUP came.
-  bool child_changed = false;   // SIGCHLD came: some child may have ended.
+  int stop_signal = 0;         // SIGINT, SIGTERM or SIGHUP came; 0: none.
+  bool child_changed = false;  // SIGCHLD came: some child may have ended.
   bool folder_changed = false;
 };
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -21,7 +22,10 @@ constexpr absl::Duration kPollInterval = absl::Milliseconds(250);
 constexpr absl::Duration kListenLimit = absl::Seconds(60);
 // From the coordinator's end until the workers have left by themselves, and then after SIGTERM.
 constexpr absl::Duration kLeaveLimit = absl::Seconds(10);
+// A worker that no group has taken in may still be looking for the coordinator.
+constexpr absl::Duration kUnwelcomedLimit = absl::Seconds(1);
 constexpr int kLogLines = 5;
+constexpr size_t kReasonBytesMax = 900;  // The coordinator takes 1,000.
 
 // Tells one writing of a file from the next.
 struct FileVersion {
@@ -42,6 +46,28 @@ FileVersion VersionOf(const std::string& path) {
 // worker-0, or worker-00 when there are more than ten: rank follows the order of the names.
 std::string WorkerName(int64_t index, int64_t count) {
   return fmt::format("worker-{:0{}}", index, fmt::formatted_size("{}", count - 1));
+}
+
+// The last line of a log without the program's name in front.
+std::string Cause(const Process& process) {
+  std::string line = process.LastLines(1);
+  while (line.ends_with('\n')) line.pop_back();
+  for (const std::string_view prefix : {"rondo-worker: ", "rondo-coordinator: "}) {
+    if (line.starts_with(prefix)) line.erase(0, prefix.size());
+  }
+  return line;
+}
+
+std::string SignalWords(int number) {
+  switch (number) {
+    case SIGINT:
+      return "Ctrl-C";
+    case SIGTERM:
+      return "SIGTERM";
+    case SIGHUP:
+      return "the terminal was closed";
+  }
+  return fmt::format("signal {}", number);
 }
 
 std::string Indented(const std::string& lines) {
@@ -68,23 +94,32 @@ absl::StatusOr<int> Launcher::Run() {
   if (!address.empty()) {
     RETURN_IF_ERROR(StartWorkers(address));
     Attend(address);
-  } else if (ExitCode() == kExitDone) {
-    // A directory with an ended run: the coordinator says so and has nothing to do.
-    observer_->OnMessage(LastLines(coordinator_->log_path(), 1));
+  } else if (const int code = ExitCode(); code == kExitDone) {
+    // A directory with a run that is done: the coordinator says so.
+    observer_->OnMessage(Cause(*coordinator_));
   }
   WaitForWorkers();
   return ExitCode();
 }
 
 absl::Status Launcher::StartCoordinator() {
-  ASSIGN_OR_RETURN(
-      Process coordinator,
-      Process::Start(
-          {"coordinator",
-           {options_.coordinator_binary, "--job", options_.job_path, "--state", options_.state_dir,
-            "--files", options_.files_dir, "--listen", options_.listen, "--address-file",
-            AddressFileOf(options_.state_dir), "--workers", fmt::format("{}", options_.workers)},
-           options_.state_dir + "/logs/coordinator.log"}));
+  std::vector<std::string> argv = {options_.coordinator_binary,
+                                   "--job",
+                                   options_.job_path,
+                                   "--state",
+                                   options_.state_dir,
+                                   "--files",
+                                   options_.files_dir,
+                                   "--listen",
+                                   options_.listen,
+                                   "--address-file",
+                                   AddressFileOf(options_.state_dir),
+                                   "--workers",
+                                   fmt::to_string(options_.workers)};
+  if (options_.insecure) argv.push_back("--insecure");
+  ASSIGN_OR_RETURN(Process coordinator,
+                   Process::Start({"coordinator", std::move(argv),
+                                   options_.state_dir + "/logs/coordinator.log"}));
   coordinator_.emplace(std::move(coordinator));
   return absl::OkStatus();
 }
@@ -100,10 +135,9 @@ absl::StatusOr<std::string> Launcher::WaitForAddress() {
       if (std::string address = ReadAddressFile(file); !address.empty()) return address;
     }
     if (absl::Now() >= limit) {
-      return absl::DeadlineExceededError(
-          fmt::format("the coordinator did not listen on {} within {}; its last lines:\n{}",
-                      options_.listen, absl::FormatDuration(kListenLimit),
-                      Indented(LastLines(coordinator_->log_path(), kLogLines))));
+      return absl::DeadlineExceededError(fmt::format(
+          "the coordinator did not listen on {} within {}; its last lines:\n{}", options_.listen,
+          absl::FormatDuration(kListenLimit), Indented(coordinator_->LastLines(kLogLines))));
     }
     HandleEvents(kPollInterval);
   }
@@ -124,9 +158,10 @@ absl::Status Launcher::StartWorkers(const std::string& address) {
 }
 
 void Launcher::Attend(const std::string& address) {
-  JobsClient client(address, absl::Seconds(1));
+  listened_ = true;
+  client_ = std::make_unique<JobsClient>(address, absl::Seconds(1));
   while (CoordinatorRuns()) {
-    if (const absl::StatusOr<v1::Status> status = client.GetStatus(); status.ok()) {
+    if (const absl::StatusOr<v1::Status> status = client_->GetStatus(); status.ok()) {
       started_ = started_ || status->group() != 0;
       observer_->OnStatus(*status);
     }
@@ -144,22 +179,28 @@ void Launcher::WaitForWorkers() {
     for (Process& worker : workers_) {
       if (signal_number != 0) worker.Signal(signal_number);
     }
-    const absl::Time limit = absl::Now() + kLeaveLimit;
+    const bool welcomed = started_ || signal_number != 0;
+    const absl::Time limit = absl::Now() + (welcomed ? kLeaveLimit : kUnwelcomedLimit);
     while (WorkersRunning() > 0 && absl::Now() < limit) HandleEvents(limit - absl::Now());
   }
 }
 
 void Launcher::HandleEvents(absl::Duration limit) {
   const LaunchEvent event = events_->Wait(limit);
-  if (event.stop_requested) HandleStopRequest();
+  if (event.stop_signal != 0) HandleStopRequest(event.stop_signal);
   if (event.child_changed) ReapChildren();
 }
 
-void Launcher::HandleStopRequest() {
+void Launcher::StopJob(const std::string& reason) {
+  if (client_ != nullptr && client_->StopJob(reason.substr(0, kReasonBytesMax)).ok()) return;
+  coordinator_->Signal(SIGTERM);
+}
+
+void Launcher::HandleStopRequest(int signal_number) {
   ++stop_requests_;
   if (stop_requests_ == 1) {
     observer_->OnMessage("stopping at the next border; once more kills every process");
-    coordinator_->Signal(SIGTERM);
+    StopJob(SignalWords(signal_number));
     return;
   }
   coordinator_->Signal(SIGKILL);
@@ -172,7 +213,10 @@ void Launcher::ReapChildren() {
     if (!worker.Poll()) continue;
     const ProcessEnd& end = *worker.end();
     if (!end.signalled && end.number == kExitDone) continue;
-    if (!worker_failure_.has_value()) worker_failure_ = end.signalled ? kExitFault : end.number;
+    if (!worker_failure_.has_value()) {
+      worker_failure_ = end.signalled ? kExitFault : end.number;
+      worker_failure_text_ = EndText(worker);
+    }
     if (CoordinatorRuns() && stop_requests_ == 0) ReportEnd(worker);
   }
 }
@@ -189,9 +233,11 @@ void Launcher::StopIfTooFew() {
     return;
   }
   stopped_for_workers_ = true;
-  observer_->OnMessage(fmt::format("{} of {} workers are left, the job needs {}{}: stopping",
-                                   usable, options_.workers, needed, started_ ? "" : " to start"));
-  coordinator_->Signal(SIGTERM);
+  const std::string left =
+      fmt::format("{} of {} worker{} left, the job needs {}{}", usable, options_.workers,
+                  options_.workers == 1 ? " is" : "s are", needed, started_ ? "" : " to start");
+  observer_->OnMessage(left + ": stopping");
+  StopJob(fmt::format("{}; {}", worker_failure_text_, left));
 }
 
 // With all workers gone it has at most its last records to write.
@@ -203,14 +249,29 @@ void Launcher::EndLonelyCoordinator() {
   if (now >= lonely_since_ + 2 * kLeaveLimit) coordinator_->Signal(SIGKILL);
 }
 
+std::string Launcher::EndText(const Process& worker) const {
+  const ProcessEnd& end = *worker.end();
+  if (end.signalled) return fmt::format("{} was {}", worker.name(), end.Text());
+  if (end.number != kExitRefused) return fmt::format("{} ended: {}", worker.name(), end.Text());
+  return fmt::format("{} was refused: {}", worker.name(), Cause(worker));
+}
+
 void Launcher::ReportEnd(const Process& process) {
   const ProcessEnd& end = *process.end();
   if (!end.signalled && end.number == kExitDone) return;
   // A coordinator that was asked to stop says so itself.
   if (&process == &*coordinator_ && (stop_requests_ > 0 || stopped_for_workers_)) return;
+  if (!end.signalled && end.number == kExitRefused && &process != &*coordinator_) {
+    observer_->OnMessage(fmt::format("{} (log: {})", EndText(process), process.log_path()));
+    return;
+  }
+  if (!listened_ && !end.signalled && &process == &*coordinator_) {
+    observer_->OnMessage(process.LastLines(kLogLines));  // It says why it does not take the job on.
+    return;
+  }
   observer_->OnMessage(fmt::format("{} ended: {}; its log {} ends with\n{}", process.name(),
                                    end.Text(), process.log_path(),
-                                   Indented(LastLines(process.log_path(), kLogLines))));
+                                   Indented(process.LastLines(kLogLines))));
 }
 
 int64_t Launcher::WorkersRunning() const {

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "proto/rondo/v1/jobs.pb.h"
+#include "server/cli/jobs_client.h"
 #include "server/cli/launch_events.h"
 #include "server/cli/process.h"
 
@@ -27,7 +28,8 @@ struct LaunchOptions {
   int64_t workers = 1;    // >= 1; the job starts when all have joined.
   // With fewer than so many the started job would wait for ever: nobody restarts a worker here.
   int64_t workers_min = 1;
-  std::string listen;  // HOST:PORT of the coordinator; port 0: any.
+  std::string listen;     // HOST:PORT of the coordinator; port 0: any.
+  bool insecure = false;  // Other machines may reach that address.
   std::string coordinator_binary;
   std::string worker_binary;
 };
@@ -58,6 +60,9 @@ class Launcher {
   // The user asked for a stop while it ran.
   bool stop_requested() const { return stop_requests_ > 0; }
 
+  // The coordinator took the job on; else it refused, or the directory holds a run that has ended.
+  bool listened() const { return listened_; }
+
  private:
   Launcher(LaunchOptions options, LaunchObserver* observer, std::unique_ptr<LaunchEvents> events)
       : options_(std::move(options)), observer_(observer), events_(std::move(events)) {}
@@ -70,11 +75,15 @@ class Launcher {
   void WaitForWorkers();
   // Waits at most `limit` for an event and acts on it.
   void HandleEvents(absl::Duration limit);
-  void HandleStopRequest();
+  void HandleStopRequest(int signal_number);
+  // Ends the job at its next border; `reason` goes into its history.
+  void StopJob(const std::string& reason);
   void ReapChildren();
   void StopIfTooFew();
   void EndLonelyCoordinator();
   void ReportEnd(const Process& process);
+  // How a worker ended, with the reason of a refusal.
+  std::string EndText(const Process& worker) const;
   bool CoordinatorRuns() const { return !coordinator_->end().has_value(); }
   int64_t WorkersRunning() const;
   int ExitCode() const;
@@ -84,9 +93,12 @@ class Launcher {
   const std::unique_ptr<LaunchEvents> events_;
   std::optional<Process> coordinator_;
   std::vector<Process> workers_;
+  std::unique_ptr<JobsClient> client_;  // Once the coordinator listens.
+  bool listened_ = false;
   bool started_ = false;  // A first group has formed.
   int stop_requests_ = 0;
   std::optional<int> worker_failure_;  // Exit code of the first worker that failed.
+  std::string worker_failure_text_;
   bool stopped_for_workers_ = false;
   absl::Time lonely_since_ = absl::InfiniteFuture();  // No worker runs.
 };

@@ -19,6 +19,8 @@ namespace {
 
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
 
 // Ignores Ctrl-C's signal until it is asked for, as a coordinator does.
 constexpr char kListen[] = R"(#!/usr/bin/env python3
@@ -106,7 +108,15 @@ TEST_F(LauncherTest, StopsTheCoordinatorAndEndsWithTheWorkersCodeWhenOneIsRefuse
   ASSERT_OK_AND_ASSIGN(const int code, Launch(std::string(kListen) + kUntilTerm,
                                               "#!/bin/sh\necho data differs >&2\nexit 3\n", 1));
   EXPECT_EQ(code, 3);
-  EXPECT_THAT(messages_.all, Contains(HasSubstr("data differs")));
+  EXPECT_THAT(messages_.all, Contains(StartsWith("worker-0 was refused: data differs (log: ")));
+}
+
+TEST_F(LauncherTest, ShowsNoLogLineOfAnEarlierRun) {
+  std::ofstream(folder_ + "/state/logs/coordinator.log") << "an old story\n";
+  ASSERT_OK_AND_ASSIGN(const int code, Launch("#!/bin/sh\necho in use >&2\nexit 2\n", "", 1));
+  EXPECT_EQ(code, 2);
+  EXPECT_THAT(messages_.all, Contains(HasSubstr("in use")));
+  EXPECT_THAT(messages_.all, Not(Contains(HasSubstr("old story"))));
 }
 
 TEST_F(LauncherTest, AStopRequestReachesTheCoordinatorAsSigterm) {

@@ -11,11 +11,13 @@
 #include "common/job/data_size.h"
 #include "common/job/diagnostic.h"
 #include "common/job/job_file.h"
+#include "common/job/limits.h"
 #include "common/job/load_job.h"
 #include "common/job/resolve.h"
 #include "common/status_macros.h"
 #include "server/cli/exit_code.h"
 #include "server/cli/parameter_count.h"
+#include "server/cli/whole_number.h"
 #include "server/runtime/job_config.h"
 
 namespace rondo::cli {
@@ -51,7 +53,7 @@ absl::Status PrintPlan(const PlanOptions& options, bool json, bool ascii) {
 }  // namespace
 
 absl::StatusOr<PlanView> MakePlan(const PlanOptions& options, std::string* warnings) {
-  ASSIGN_OR_RETURN(ParsedJob parsed, ReadJobFile(options.job_file));
+  ASSIGN_OR_RETURN(ParsedJob parsed, ReadJobFile(options.job_file, options.workers));
   RETURN_IF_ERROR(CheckParsed(options.job_file, parsed));
   std::string files_dir = options.files_dir;
   if (files_dir.empty()) files_dir = std::filesystem::path(options.job_file).parent_path().string();
@@ -86,9 +88,9 @@ void AddPlanVerb(CLI::App& app, int* exit_code) {
   verb->add_option("--files", plan.files_dir,
                    "Folder of the job's data, model and init files (the job file's own)");
   verb->add_option("--workers", plan.workers, "Members (workers.max of the job)")
-      ->check(CLI::Range(int64_t{1}, int64_t{1'000'000}));
+      ->check(WholeNumber(1, kJobWorkersMax));
   verb->add_option("--parameters", plan.parameters, "Parameters of the model")
-      ->check(CLI::Range(int64_t{0}, int64_t{1} << 48));
+      ->check(WholeNumber(0, int64_t{1} << 48));
   verb->add_option("--step-seconds", plan.step_seconds, "Seconds of a step without its sync")
       ->check(CLI::Range(0.0, 1e9));
   verb->add_option("--sync-seconds", plan.sync_seconds, "Seconds of a sync")
@@ -96,7 +98,7 @@ void AddPlanVerb(CLI::App& app, int* exit_code) {
   verb->add_flag("--json", options->json, "One JSON object instead of text");
   verb->add_flag("--ascii", options->ascii, "Plots in plain characters");
   verb->callback([options, exit_code] {
-    *exit_code = ReportStatus(PrintPlan(options->plan, options->json, options->ascii));
+    *exit_code = ReportLocalStatus(PrintPlan(options->plan, options->json, options->ascii));
   });
 }
 

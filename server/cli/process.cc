@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <deque>
 #include <fstream>
 #include <utility>
@@ -72,6 +73,7 @@ absl::StatusOr<Process> Process::Start(ProcessSpec spec) {
     return absl::FailedPreconditionError(fmt::format(
         "cannot write the log {}: {}; choose a writable --state", spec.log_path, strerror(errno)));
   }
+  const int64_t log_begin = lseek(log_fd, 0, SEEK_END);
   std::vector<char*> argv;
   for (std::string& argument : spec.argv) argv.push_back(argument.data());
   argv.push_back(nullptr);
@@ -84,11 +86,12 @@ absl::StatusOr<Process> Process::Start(ProcessSpec spec) {
     return absl::InternalError(
         fmt::format("cannot start {}: fork: {}", spec.name, strerror(fork_errno)));
   }
-  return Process(std::move(spec), pid);
+  return Process(std::move(spec), std::max<int64_t>(log_begin, 0), pid);
 }
 
 Process::Process(Process&& other) noexcept
     : spec_(std::move(other.spec_)),
+      log_begin_(other.log_begin_),
       pid_(std::exchange(other.pid_, -1)),
       end_(std::move(other.end_)) {}
 
@@ -113,8 +116,13 @@ bool Process::Poll() {
   return true;
 }
 
-std::string LastLines(const std::string& path, int count) {
+std::string Process::LastLines(int count) const {
+  return cli::LastLines(spec_.log_path, count, log_begin_);
+}
+
+std::string LastLines(const std::string& path, int count, int64_t begin) {
   std::ifstream file(path);
+  file.seekg(begin);
   std::deque<std::string> lines;
   for (std::string line; std::getline(file, line);) {
     lines.push_back(line);

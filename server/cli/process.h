@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -45,6 +46,8 @@ class Process {
   const std::string& name() const { return spec_.name; }
   const std::string& log_path() const { return spec_.log_path; }
   pid_t pid() const { return pid_; }
+  // The last `count` lines that this process has written to its log so far.
+  std::string LastLines(int count) const;
 
   // Sends `signal_number` if the child is still running.
   void Signal(int signal_number);
@@ -54,15 +57,18 @@ class Process {
   const std::optional<ProcessEnd>& end() const { return end_; }
 
  private:
-  Process(ProcessSpec spec, pid_t pid) : spec_(std::move(spec)), pid_(pid) {}
+  Process(ProcessSpec spec, int64_t log_begin, pid_t pid)
+      : spec_(std::move(spec)), log_begin_(log_begin), pid_(pid) {}
 
   ProcessSpec spec_;
+  int64_t log_begin_;  // Bytes that the log had before it.
   pid_t pid_;
   std::optional<ProcessEnd> end_;
 };
 
-// The last `count` lines of a file, each ended by a newline; empty when it cannot be read.
-std::string LastLines(const std::string& path, int count);
+// The last `count` lines of a file behind its first `begin` bytes, each ended by a newline; empty
+// when it cannot be read.
+std::string LastLines(const std::string& path, int count, int64_t begin = 0);
 
 }  // namespace rondo::cli
 

@@ -10,6 +10,7 @@
 #include "server/cli/exit_code.h"
 #include "server/cli/round_format.h"
 #include "server/cli/source.h"
+#include "server/cli/whole_number.h"
 
 namespace rondo::cli {
 namespace {
@@ -35,7 +36,9 @@ void AddRoundsVerb(CLI::App& app, int* exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("rounds", "Lists the committed rounds");
   AddSourceFlags(*verb, options->source);
-  verb->add_option("--from", options->from, "The first round to list")->capture_default_str();
+  verb->add_option("--from", options->from, "The first round to list")
+      ->check(WholeNumber(0))
+      ->capture_default_str();
   verb->add_flag("--json", options->json, "One JSON object a line instead of a table");
   verb->callback([=] { *exit_code = ReportStatus(PrintRounds(*options)); });
 }

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/clock.h"
+#include "common/job/limits.h"
 #include "common/status_macros.h"
 #include "server/cli/binaries.h"
 #include "server/cli/exit_code.h"
@@ -21,6 +22,7 @@
 #include "server/cli/progress_line.h"
 #include "server/cli/source.h"
 #include "server/cli/status_format.h"
+#include "server/cli/whole_number.h"
 #include "server/edge/frozen_job.h"
 
 namespace rondo::cli {
@@ -34,6 +36,7 @@ struct Options {
   std::string state_dir;
   std::string bin_dir;
   std::string listen = "127.0.0.1:0";
+  bool insecure = false;
   bool json = false;
 };
 
@@ -85,6 +88,7 @@ absl::StatusOr<LaunchOptions> Prepare(const Options& options) {
   launch.job_path = options.job_path;
   launch.files_dir = files_dir;
   launch.listen = options.listen;
+  launch.insecure = options.insecure;
   launch.state_dir =
       options.state_dir.empty() ? DefaultStateDir(job.name(), absl::Now()) : options.state_dir;
   RETURN_IF_ERROR(MakeStateDir(launch.state_dir));
@@ -92,13 +96,15 @@ absl::StatusOr<LaunchOptions> Prepare(const Options& options) {
 }
 
 // What the run came to: from the journal, which holds all that counts once the processes are gone.
-absl::StatusOr<RunSummary> Summarize(const std::string& state_dir, absl::Duration took) {
+// `took`: absent for a run of earlier on.
+absl::StatusOr<RunSummary> Summarize(const std::string& state_dir,
+                                     std::optional<absl::Duration> took) {
   const Source source = {.coordinator = "", .state_dir = state_dir};
   RunSummary summary;
   ASSIGN_OR_RETURN(summary.status, LoadStatus(source));
   ASSIGN_OR_RETURN(const std::vector<v1::Round> rounds, LoadRounds(source, 0));
   summary.rounds = rounds.size();
-  summary.seconds = absl::ToDoubleSeconds(took);
+  summary.seconds = took ? absl::ToDoubleSeconds(*took) : summary.status.seconds();
   summary.state_dir = state_dir;
   if (!summary.status.checkpoint().empty()) {
     summary.model_path = state_dir + "/model.safetensors";
@@ -113,13 +119,18 @@ absl::StatusOr<int> RunJob(const Options& options) {
   const std::string state_dir = launch.state_dir;
   ProgressLine line(stderr, isatty(fileno(stderr)) != 0);
   ProgressObserver observer(&line);
-  line.Message(fmt::format("rondo: {} workers, state and logs in {}", launch.workers, state_dir));
+  line.Message(fmt::format("rondo: {} worker{}, state and logs in {}", launch.workers,
+                           launch.workers == 1 ? "" : "s", state_dir));
   ASSIGN_OR_RETURN(const std::unique_ptr<Launcher> launcher,
                    Launcher::Create(std::move(launch), &observer));
   const absl::StatusOr<int> exit_code = launcher->Run();
   line.Finish();
   RETURN_IF_ERROR(exit_code.status());
-  const absl::StatusOr<RunSummary> summary = Summarize(state_dir, absl::Now() - start);
+  // It refused, and has said why; what the directory holds is another run's.
+  if (!launcher->listened() && *exit_code != kExitDone) return *exit_code;
+  std::optional<absl::Duration> took;
+  if (launcher->listened()) took = absl::Now() - start;
+  const absl::StatusOr<RunSummary> summary = Summarize(state_dir, took);
   if (!summary.ok()) {
     // A run that ended before its first record has nothing to sum up; its cause is told already.
     if (*exit_code != kExitDone) return *exit_code;
@@ -135,7 +146,7 @@ absl::StatusOr<int> RunJob(const Options& options) {
 
 int RunAndReport(const Options& options) {
   const absl::StatusOr<int> exit_code = RunJob(options);
-  return exit_code.ok() ? *exit_code : ReportStatus(exit_code.status());
+  return exit_code.ok() ? *exit_code : ReportLocalStatus(exit_code.status());
 }
 
 }  // namespace
@@ -147,14 +158,18 @@ void AddRunVerb(CLI::App& app, int* exit_code) {
   verb->add_option("job", options->job_path, "The job file; its folder holds the data")->required();
   verb->add_option("--workers", options->workers,
                    "Worker processes; training starts when all have joined [workers.min]")
-      ->check(CLI::PositiveNumber);
+      ->check(WholeNumber(1, kJobWorkersMax));
   verb->add_option("--state", options->state_dir,
                    "Folder for journal, checkpoints, logs, model [rondo-state/NAME-TIME]");
-  verb->add_option("--bin-dir", options->bin_dir,
-                   "Folder with rondo-coordinator and rondo-worker [beside this program]");
+  verb->add_option(
+      "--bin-dir", options->bin_dir,
+      "Folder with rondo-coordinator and rondo-worker, or with server/ and worker/ that "
+      "hold them [this program's folder, or the one above]");
   verb->add_option("--listen", options->listen,
                    "HOST:PORT of the coordinator; port 0: any free one")
       ->capture_default_str();
+  verb->add_flag("--insecure", options->insecure,
+                 "Allow a --listen address that other machines can reach, without TLS");
   verb->add_flag("--json", options->json,
                  "The last line of output is the summary as a JSON object");
   verb->callback([=] { *exit_code = RunAndReport(*options); });

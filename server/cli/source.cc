@@ -9,6 +9,7 @@
 #include "server/cli/jobs_client.h"
 #include "server/cli/journal_history.h"
 #include "server/edge/journal_reader.h"
+#include "server/edge/state_dir.h"
 
 namespace rondo::cli {
 namespace {
@@ -52,7 +53,17 @@ std::string LiveAddress(const Source& source) {
 absl::StatusOr<v1::Status> LoadStatus(const Source& source) {
   return AskOrRead<v1::Status>(
       source, [](JobsClient& client) { return client.GetStatus(); },
-      [](server::JournalReader& reader) { return StatusFromJournal(reader); });
+      [&](server::JournalReader& reader) {
+        return StatusFromJournal(reader, server::StateDir::IsHeld(source.state_dir));
+      });
+}
+
+absl::StatusOr<std::optional<v1::Status>> LoadEnded(const Source& source) {
+  if (source.state_dir.empty() || server::StateDir::IsHeld(source.state_dir)) return std::nullopt;
+  ASSIGN_OR_RETURN(const std::unique_ptr<server::JournalReader> reader,
+                   OpenHistory(source.state_dir));
+  ASSIGN_OR_RETURN(v1::Status status, StatusFromJournal(*reader, /*held=*/false));
+  return status;
 }
 
 absl::StatusOr<std::vector<v1::Round>> LoadRounds(const Source& source, uint64_t first_round) {

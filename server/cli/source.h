@@ -30,6 +30,10 @@ std::string LiveAddress(const Source& source);
 // answers.
 absl::StatusOr<v1::Status> LoadStatus(const Source& source);
 
+// How the run in the state directory ended; absent without a directory, or while a coordinator
+// holds it. Errors: as LoadStatus.
+absl::StatusOr<std::optional<v1::Status>> LoadEnded(const Source& source);
+
 // The committed rounds from `first_round` on (0: all), in ascending order. Errors: as LoadStatus.
 absl::StatusOr<std::vector<v1::Round>> LoadRounds(const Source& source, uint64_t first_round);
 

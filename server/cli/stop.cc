@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "common/status_macros.h"
 #include "server/cli/exit_code.h"
 #include "server/cli/jobs_client.h"
 #include "server/cli/source.h"
+#include "server/cli/status_format.h"
 
 namespace rondo::cli {
 namespace {
@@ -19,17 +22,30 @@ struct Options {
   bool json = false;
 };
 
-absl::Status Stop(const Options& options) {
+// What there is to stop has ended already: fine, unless it failed.
+int ReportEnded(const Options& options, const v1::Status& ended) {
+  const std::string state = StateName(ended.state());
+  if (options.json) {
+    fmt::print("{}\n", nlohmann::json{{"stopping", false}, {"state", state}}.dump());
+  } else {
+    fmt::print("job {} has ended ({})\n", ended.job_id(), state);
+  }
+  return ended.state() == v1::JOB_STATE_FAILED ? kExitFault : kExitDone;
+}
+
+absl::StatusOr<int> Stop(const Options& options) {
+  ASSIGN_OR_RETURN(const std::optional<v1::Status> ended, LoadEnded(options.source));
+  if (ended) return ReportEnded(options, *ended);
   const std::string address = LiveAddress(options.source);
   if (address.empty()) {
-    return absl::UnavailableError(
-        fmt::format("no coordinator runs in {}: nothing to stop", options.source.state_dir));
+    return absl::UnavailableError(fmt::format(
+        "the coordinator of {} does not listen yet, or no longer", options.source.state_dir));
   }
   RETURN_IF_ERROR(JobsClient(address).StopJob(options.reason));
   fmt::print("{}\n", options.json
                          ? "{\"stopping\":true}"
                          : "the job stops at its next border and saves a checkpoint there");
-  return absl::OkStatus();
+  return kExitDone;
 }
 
 }  // namespace
@@ -40,7 +56,10 @@ void AddStopVerb(CLI::App& app, int* exit_code) {
   AddSourceFlags(*verb, options->source);
   verb->add_option("--reason", options->reason, "Words for the job's history");
   verb->add_flag("--json", options->json, "One JSON object instead of text");
-  verb->callback([=] { *exit_code = ReportStatus(Stop(*options)); });
+  verb->callback([=] {
+    const absl::StatusOr<int> code = Stop(*options);
+    *exit_code = code.ok() ? *code : ReportStatus(code.status());
+  });
 }
 
 }  // namespace rondo::cli

@@ -110,16 +110,34 @@ absl::StatusOr<std::unique_ptr<grpc::Server>> Listen(const Flags& flags, Trainin
   return server;
 }
 
-absl::Status Announce(const Flags& flags, const ListenAddress& address) {
+absl::Status WriteAddress(const std::string& path, const std::string& text) {
+  AtomicFile file(path);
+  const std::string line = text + "\n";
+  file.Append(line.data(), line.size());
+  return file.Commit();
+}
+
+absl::Status Announce(const Flags& flags, const StateDir& dir, const ListenAddress& address) {
   const std::string text = address.Text();
   LogEvent(LogLevel::kInfo, "listening", {{"address", text}});
   std::printf("address=%s\n", text.c_str());
   std::fflush(stdout);
+  RETURN_IF_ERROR(WriteAddress(dir.address_path(), text));
   if (flags.address_file.empty()) return absl::OkStatus();
-  AtomicFile file(flags.address_file);
-  const std::string line = text + "\n";
-  file.Append(line.data(), line.size());
-  return file.Commit();
+  return WriteAddress(flags.address_file, text);
+}
+
+int ExitCodeOf(FormerRun::Kind kind) {
+  switch (kind) {
+    case FormerRun::Kind::kNone:
+    case FormerRun::Kind::kDone:
+      return kExitDone;
+    case FormerRun::Kind::kStopped:
+      return kExitStopped;
+    case FormerRun::Kind::kFailed:
+      return kExitFault;
+  }
+  return kExitInternal;
 }
 
 // Runs the job to its end. Fills `began` once anything may have been journaled.
@@ -151,7 +169,7 @@ absl::StatusOr<int> Serve(const Flags& flags, const StateDir& dir, const v1::Job
     LogEvent(LogLevel::kInfo, "stop_requested", {{"signal", name}});
     coordinator.Submit(StopRequested{name});
   });
-  const absl::Status announced = Announce(flags, address);
+  const absl::Status announced = Announce(flags, dir, address);
   Outcome outcome{kExitFault, std::string(announced.message())};
   if (announced.ok()) outcome = coordinator.WaitUntilFinished();
   LogEvent(LogLevel::kInfo, "finished",
@@ -159,6 +177,8 @@ absl::StatusOr<int> Serve(const Flags& flags, const StateDir& dir, const v1::Job
   if (outcome.exit_code != kExitInternal) training.WaitUntilNoStreams(kStreamsWait);
   (*server)->Shutdown(std::chrono::system_clock::now() + kServerWait);
   (*server)->Wait();
+  std::error_code gone;  // Nobody may dial an address that is another program's by now.
+  std::filesystem::remove(dir.address_path(), gone);
   coordinator.Stop();
   if (outcome.exit_code != kExitDone) {
     std::fprintf(stderr, "rondo-coordinator: %s\n", outcome.reason.c_str());
@@ -172,9 +192,9 @@ absl::StatusOr<int> Run(const Flags& flags) {
   if (!loaded.warnings.empty()) std::fprintf(stderr, "%s", loaded.warnings.c_str());
   ASSIGN_OR_RETURN(const StateDir dir, StateDir::Lock(flags.state_dir));
   ASSIGN_OR_RETURN(const FormerRun former, ExamineFormerRun(dir, loaded.job));
-  if (former.kind == FormerRun::Kind::kEnded) {
+  if (former.kind != FormerRun::Kind::kNone) {
     std::printf("%s\n", former.text.c_str());
-    return kExitDone;
+    return ExitCodeOf(former.kind);
   }
   loaded.job.set_id(MakeJobId(loaded.job.name(), RandomBits()));
   ASSIGN_OR_RETURN(OpenJournal journal, BeginJournal(dir, loaded.job, absl::Now()));

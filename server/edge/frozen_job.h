@@ -16,10 +16,8 @@ struct JobToFreeze {
   std::string warnings;  // Lines for people; may be empty.
 };
 
-// Reads the job file and the headers of its data. `workers` will be there at the start:
-// workers.min and workers.max are stretched to it, or, where the job's steps follow from the
-// members (batch.per_worker with epochs), both set to it. Errors: NotFound, InvalidArgument, with
-// all diagnostics.
+// Reads the job file and the headers of its data. `workers`: as for ParseJob. Errors: NotFound,
+// InvalidArgument, with all diagnostics.
 absl::StatusOr<JobToFreeze> LoadJobToFreeze(const std::string& job_file,
                                             const std::string& files_dir,
                                             std::optional<uint64_t> workers);

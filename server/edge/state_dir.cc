@@ -23,16 +23,27 @@
 namespace rondo::server {
 namespace {
 
-std::string_view Word(EndState state) {
-  switch (state) {
+std::string Because(const EndRecord& end) {
+  return end.reason.empty() ? "" : fmt::format(" ({})", end.reason);
+}
+
+FormerRun Describe(const std::string& path, const std::string& job_id, const EndRecord& end,
+                   uint64_t steps) {
+  constexpr std::string_view kAnother = "use another --state directory";
+  const std::string left = fmt::format("at step {} of {}{}; this version cannot continue it; {}",
+                                       end.step, steps, Because(end), kAnother);
+  switch (end.state) {
     case EndState::kDone:
-      return "done";
+      return {FormerRun::Kind::kDone,
+              fmt::format("job {} has ended (done) after {} steps; nothing is left to do in {}; {} "
+                          "to run it again",
+                          job_id, end.step, path, kAnother)};
     case EndState::kStopped:
-      return "stopped";
+      return {FormerRun::Kind::kStopped, fmt::format("job {} was stopped {}", job_id, left)};
     case EndState::kFailed:
-      return "failed";
+      return {FormerRun::Kind::kFailed, fmt::format("job {} failed {}", job_id, left)};
   }
-  return "unknown";
+  return {};
 }
 
 }  // namespace
@@ -59,6 +70,14 @@ absl::StatusOr<StateDir> StateDir::Lock(const std::string& path) {
         path, lock));
   }
   return absl::UnavailableError(fmt::format("cannot lock {}: {}", lock, std::strerror(why)));
+}
+
+bool StateDir::IsHeld(const std::string& path) {
+  const int fd = open((path + "/lock").c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const bool held = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  close(fd);
+  return held;
 }
 
 StateDir::StateDir(StateDir&& other) noexcept
@@ -94,11 +113,10 @@ absl::StatusOr<FormerRun> ExamineFormerRun(const StateDir& dir, const v1::Job& j
         "start anew with another --state directory",
         path, frozen.id()));
   }
-  return FormerRun{FormerRun::Kind::kEnded,
-                   fmt::format("job {} has ended ({}{}{}) after {} steps; nothing is left to do in "
-                               "{}; use another --state directory to run it again",
-                               frozen.id(), Word(end->state), end->reason.empty() ? "" : ": ",
-                               end->reason, end->step, path)};
+  ASSIGN_OR_RETURN(const std::optional<ReferenceRecord> reference, journal->Reference());
+  const uint64_t steps =
+      reference ? reference->total_steps : static_cast<uint64_t>(frozen.resolved().steps());
+  return Describe(path, frozen.id(), *end, steps);
 }
 
 }  // namespace rondo::server

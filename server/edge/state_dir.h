@@ -21,8 +21,13 @@ class StateDir {
   StateDir& operator=(StateDir&& other) noexcept;
   ~StateDir();
 
+  // True while a coordinator holds the folder at `path`. Holds the lock itself for an instant.
+  static bool IsHeld(const std::string& path);
+
   std::string journal_path() const { return path_ + "/journal.db"; }
   std::string checkpoints_path() const { return path_ + "/checkpoints"; }
+  // HOST:PORT of the coordinator that holds the folder; gone once that has ended in order.
+  std::string address_path() const { return path_ + "/coordinator.address"; }
 
  private:
   StateDir(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
@@ -32,8 +37,8 @@ class StateDir {
 };
 
 struct FormerRun {
-  enum class Kind { kNone, kEnded } kind = Kind::kNone;
-  std::string text;  // kEnded: how it ended.
+  enum class Kind { kNone, kDone, kStopped, kFailed } kind = Kind::kNone;
+  std::string text;  // How it ended, and what to do now; empty for kNone.
 };
 
 // What a start of `job` finds in the folder. Errors: InvalidArgument (another job: names the keys

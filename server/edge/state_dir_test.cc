@@ -61,6 +61,15 @@ TEST_F(StateDirTest, ASecondCoordinatorIsTurnedAwayUntilTheFirstIsGone) {
   EXPECT_OK(StateDir::Lock(path_));
 }
 
+TEST_F(StateDirTest, IsHeldFromTheLockToItsEnd) {
+  EXPECT_FALSE(StateDir::IsHeld(path_));
+  {
+    ASSERT_OK_AND_ASSIGN(const StateDir dir, StateDir::Lock(path_));
+    EXPECT_TRUE(StateDir::IsHeld(path_));
+  }
+  EXPECT_FALSE(StateDir::IsHeld(path_));
+}
+
 TEST_F(StateDirTest, NamesAFolderThatCannotBeMade) {
   std::filesystem::create_directories(std::filesystem::path(path_).parent_path());
   std::ofstream(path_) << "a file";
@@ -91,7 +100,7 @@ TEST_F(StateDirTest, SaysHowARunHasEnded) {
   end.step = 460;
   WriteRun(dir, {end});
   ASSERT_OK_AND_ASSIGN(const FormerRun former, ExamineFormerRun(dir, job_));
-  EXPECT_EQ(former.kind, FormerRun::Kind::kEnded);
+  EXPECT_EQ(former.kind, FormerRun::Kind::kStopped);
   EXPECT_THAT(former.text, AllOf(HasSubstr("stopped"), HasSubstr("460")));
 }
 
