@@ -68,7 +68,8 @@ bool JobMachine::Impl::DecideParallel(bool some_away) {
   if (!any_finite && !some_away) {
     return Fail(
         fmt::format("in parallel round {} no worker has finite parameters and loss: the job "
-                    "stops at step {}",
+                    "stops at step {}; look for NaN or infinite numbers in the inputs and targets, "
+                    "or try a smaller learning rate or clip_norm",
                     round_->id, committed_.step));
   }
   if (vote.hash && any_finite) return CommitRound(*vote.hash);

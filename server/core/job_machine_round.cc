@@ -108,6 +108,7 @@ bool JobMachine::Impl::AdvanceTraining() {
     return worker != nullptr && !worker->gone();
   });
   if (hope) {
+    if (stop_reason_) return End(EndState::kStopped, *stop_reason_);
     waits_for_ = fmt::format("all members of round {} are away", round_->id);
     return false;  // Each of them comes back or is lost by a limit of CheckStreams.
   }
@@ -136,7 +137,8 @@ bool JobMachine::Impl::BeginReduce() {
   if (!any_finite) {
     return Fail(
         fmt::format("in round {} no worker has finite parameters and loss: the job stops at "
-                    "step {}; a smaller learning rate or clip_norm may help",
+                    "step {}; look for NaN or infinite numbers in the inputs and targets, or try "
+                    "a smaller learning rate or clip_norm",
                     round_->id, committed_.step));
   }
   attempt.deadline = now_ + CollectiveLimit();
@@ -184,14 +186,12 @@ void JobMachine::Impl::On(Worker& worker, const Failed& message) {
   }
 }
 
-// Local steps need no other member, so who fails in one would fail again: data or a model that does
-// not work there. The others go on without it (rule 11).
+// Local steps need no other member: who fails in one would fail again, and so would whoever got its
+// samples. Data or a model that does not work ends the job with its cause.
 void JobMachine::Impl::OnFailedStep(Worker& worker, const Failed& message) {
   if (message.cause == FailureCause::kAborted) return;  // Its order was withdrawn.
-  std::string text =
-      fmt::format("step {} of round {} failed: {}", message.step, message.round, message.text);
-  Note("step_failed", fmt::format("{}: {}", worker.name, text));
-  LetGo(worker, {GoodbyeReason::kFault, std::move(text), 1});
+  Fail(fmt::format("step {} of round {} failed at {}: {}; the last commit is at step {}",
+                   message.step, message.round, worker.name, message.text, committed_.step));
 }
 
 bool JobMachine::Impl::AdvanceReducing() {

@@ -9,6 +9,7 @@
 namespace rondo::server {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -113,19 +114,57 @@ TEST(RoundTest, AWorkerThatComesBackWithinTheReturnTimeIsWaitedFor) {  // Rule 1
   EXPECT_THAT(commits[0].contributors, ElementsAre("a", "b"));
 }
 
-TEST(RoundTest, AMemberWhoseLocalStepFailsIsLetGoWithItsCause) {  // Nobody waits for its Ready.
+TEST(RoundTest, AFailedLocalStepEndsTheJobWithItsCause) {  // Nobody waits for its Ready.
   MidRound mid;
   mid.script.Say(
       *mid.a, Failed{{1}, {1}, 0, 2, false, "", FailureCause::kInternal, "sample 7 has label -1"});
   mid.script.Run();
-  ASSERT_EQ(mid.a->Heard<Goodbye>().size(), 1u);
-  EXPECT_EQ(mid.a->exit_code, 1u);
-  EXPECT_THAT(mid.a->Heard<Goodbye>()[0].text,
-              HasSubstr("step 2 of round 1 failed: sample 7 has label -1"));
-  EXPECT_TRUE(mid.script.Noted("step_failed"));
+  const auto ends = mid.script.Records<EndRecord>();
+  ASSERT_EQ(ends.size(), 1u);
+  EXPECT_EQ(ends[0].state, EndState::kFailed);
+  EXPECT_THAT(ends[0].reason, HasSubstr("sample 7 has label -1"));
+  EXPECT_TRUE(mid.script.Records<CommitRecord>().empty());
+  for (const ScriptedWorker* worker : {mid.a, mid.b}) {
+    EXPECT_EQ(worker->exit_code, 1u);
+    ASSERT_EQ(worker->Heard<Goodbye>().size(), 1u);
+    EXPECT_THAT(worker->Heard<Goodbye>()[0].text, HasSubstr("sample 7 has label -1"));
+  }
+  ASSERT_TRUE(mid.script.finish);
+  EXPECT_EQ(mid.script.finish->exit_code, 1);
+}
+
+TEST(RoundTest, AMemberWhoseLoopStandsStillDropsOut) {  // Its heartbeats go on.
+  MidRound mid;
+  const Progress progress{{1}, 2, 1, 0, 59, Activity::kTraining};
+  mid.script.Say(*mid.a, progress);
+  mid.script.Run();
+  EXPECT_TRUE(mid.script.Records<CommitRecord>().empty());
+  Progress stalled = progress;
+  stalled.stalled_seconds = 61;
+  mid.script.Say(*mid.a, stalled);
+  mid.script.Run();
+  EXPECT_TRUE(mid.script.Noted("worker_stalled"));
+  EXPECT_THAT(mid.script.closed, Contains(mid.a->stream));
+  mid.script.Pass(absl::Seconds(1));
   const auto commits = mid.script.Records<CommitRecord>();
   ASSERT_GE(commits.size(), 1u);
   EXPECT_THAT(commits[0].contributors, ElementsAre("b"));
+}
+
+TEST(RoundTest, AStopEndsARoundThatNobodyHereCarries) {
+  Script script(SmallJob(1, 1));
+  ScriptedWorker& a = script.Join("a");
+  a.mute_ready = true;
+  script.Run();
+  script.Say(a, Progress{{1}, 2, 1, 0, 61, Activity::kTraining});
+  script.Run();
+  EXPECT_TRUE(script.Records<EndRecord>().empty());  // It may move again.
+  script.Handle(StopRequested{"Ctrl-C"});
+  const auto ends = script.Records<EndRecord>();
+  ASSERT_EQ(ends.size(), 1u);
+  EXPECT_EQ(ends[0].state, EndState::kStopped);
+  script.Pass(absl::Seconds(60));
+  EXPECT_TRUE(script.finish);
 }
 
 TEST(RoundTest, AMemberThatDroppedItsOrderStays) {

@@ -187,6 +187,47 @@ TEST(WrongDataTest, ALabelOutOfRangeEndsTheRunAndIsNamed) {
   EXPECT_THAT(ended.err, HasSubstr("255"));
 }
 
+// A .npy file of zeros, or of `data`.
+void WriteNpy(const std::string& path, const std::string& type, const std::string& shape,
+              const std::string& data) {
+  std::string header =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", type, shape);
+  header.resize(117, ' ');
+  WriteFile(path, std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + '\n' + data);
+}
+
+TEST(WrongDataTest, TargetsThatDoNotFitLossOrModelAreRefusedBeforeTraining) {
+  std::string negative(8 * 50, '\0');
+  negative.replace(8 * 7, 8, std::string(8, '\xff'));  // Sample 7: -1.
+  const struct {
+    const char* loss;
+    const char* type;
+    const char* shape;
+    std::string data;
+    const char* message;
+  } cases[] = {
+      {"cross_entropy", "<f4", "50", std::string(4 * 50, '\0'), "integer targets"},
+      {"cross_entropy", "<i8", "50", negative, "sample 7 has label -1"},
+      {"mse", "<i8", "50", std::string(8 * 50, '\0'), "float32 targets"},
+      {"mse", "<f4", "50, 3", std::string(4 * 50 * 3, '\0'), "predictions have shape [2, 20]"},
+  };
+  for (const auto& c : cases) {
+    const std::string folder = NewFolder("targets");
+    WriteNpy(folder + "/x.npy", "<f4", "50, 4", std::string(4 * 50 * 4, '\0'));
+    WriteNpy(folder + "/y.npy", c.type, c.shape, c.data);
+    WriteFile(folder + "/job.yaml",
+              fmt::format("name: targets\nmodel: {{builtin: mlp, layers: [4, 20]}}\nloss: {}\n"
+                          "data: {{format: npy, train: {{inputs: x.npy, targets: y.npy}}}}\n"
+                          "batch: {{per_worker: 5}}\noptimizer: {{kind: sgd}}\n"
+                          "schedule: {{kind: constant, steps: 40, peak: 0.1}}\n"
+                          "sync: {{policy: constant, base_steps: 4}}\n",
+                          c.loss));
+    const Ended ended = RunToEnd(RondoRun(folder + "/job.yaml", 1, folder + "/state"));
+    EXPECT_EQ(ended.exit_code, 3) << c.message << ended;
+    EXPECT_THAT(ended.err, HasSubstr(c.message));
+  }
+}
+
 TEST(WrongDataTest, AWorkerWithAnotherDataSetIsRefusedByName) {
   DigitsJob endless;
   endless.schedule = "{kind: constant, steps: 100000000, peak: 0.01}";

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +13,11 @@
 #include "worker/data/batch.h"
 
 namespace rondo {
+
+struct NegativeTarget {
+  int64_t sample;
+  int64_t value;
+};
 
 // Immutable once opened; its files are memory-mapped and must not change while it lives.
 // Threads: any may call const methods at once.
@@ -30,6 +36,9 @@ class Dataset {
   // One more than the greatest integer target; 0 for float targets. Negative targets do not count.
   // Cost: the first call reads all targets.
   virtual int64_t class_count() const = 0;
+  // The first sample with an integer target below 0, which is no label. Cost: reads int64 targets
+  // up to it.
+  virtual std::optional<NegativeTarget> FirstNegativeTarget() const { return std::nullopt; }
   // Paths as given at opening: what a job's identity is made of, in a fixed order.
   virtual std::vector<std::string> files() const = 0;
 

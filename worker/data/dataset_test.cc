@@ -145,6 +145,18 @@ TEST(NpyTest, BytesAreScaledAsInputsAndCountedAsTargets) {
   EXPECT_EQ(dataset->class_count(), 11);
 }
 
+TEST(NpyTest, NamesTheFirstNegativeTarget) {
+  const std::string labels =
+      Write("labels", NpyBytes(1, Dict("<i8", "(3, 2)"), Raw<int64_t>({1, 2, 0, -1, -5, 3})));
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Dataset> dataset, OpenNpyDataset(labels, labels, 1));
+  ASSERT_TRUE(dataset->FirstNegativeTarget());
+  EXPECT_EQ(dataset->FirstNegativeTarget()->sample, 1);
+  EXPECT_EQ(dataset->FirstNegativeTarget()->value, -1);
+  const std::string bytes = Write("bytes", NpyBytes(1, Dict("|u1", "(1,)"), {'\xff'}));
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Dataset> small, OpenNpyDataset(bytes, bytes, 1));
+  EXPECT_FALSE(small->FirstNegativeTarget());
+}
+
 TEST(NpyTest, FloatTargetsAndTokenInputsStayAsTheyAre) {
   const std::string tokens =
       Write("tokens", NpyBytes(1, Dict("<i8", "(1, 2)"), Raw<int64_t>({1LL << 40, -1})));

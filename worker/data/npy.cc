@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -144,6 +145,15 @@ class NpyDataset final : public Dataset {
     return class_count_;
   }
 
+  std::optional<NegativeTarget> FirstNegativeTarget() const override {
+    if (targets_.type != NpyType::kInt64) return std::nullopt;
+    for (int64_t i = 0; i < targets_.rows * targets_.row_elements; ++i) {
+      const int64_t value = Target(i);
+      if (value < 0) return NegativeTarget{i / targets_.row_elements, value};
+    }
+    return std::nullopt;
+  }
+
   void Load(std::span<const int64_t> samples, Batch* batch) const override {
     batch->size = static_cast<int64_t>(samples.size());
     batch->samples.assign(samples.begin(), samples.end());
@@ -169,12 +179,17 @@ class NpyDataset final : public Dataset {
   int64_t CountClasses() const {
     if (target_type() == ElementType::kFloat32) return 0;
     int64_t greatest = -1;
-    for (int64_t i = 0; i < targets_.rows * targets_.row_elements; ++i) {
-      int64_t value = targets_.data[i];
-      if (targets_.type == NpyType::kInt64) std::memcpy(&value, targets_.data + 8 * i, 8);
-      greatest = std::max(greatest, value);
-    }
+    for (int64_t i = 0; i < targets_.rows * targets_.row_elements; ++i)
+      greatest = std::max(greatest, Target(i));
     return greatest + 1;
+  }
+
+  // Of integer targets, the i-th element over all rows.
+  int64_t Target(int64_t i) const {
+    if (targets_.type == NpyType::kUint8) return targets_.data[i];
+    int64_t value;
+    std::memcpy(&value, targets_.data + 8 * i, 8);
+    return value;
   }
 
   const NpyArray inputs_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -30,9 +31,11 @@ class Loading {
     if (!spec_.torchscript.empty()) RETURN_IF_ERROR(Identify(spec_.torchscript, job));
     if (!spec_.init.empty()) RETURN_IF_ERROR(Identify(spec_.init, job));
     ASSIGN_OR_RETURN(job->train, Open(spec_.train));
+    RETURN_IF_ERROR(CheckLabels(*job->train, spec_.train));
     job->facts.train_samples = static_cast<uint64_t>(job->train->size());
     if (!spec_.test) return absl::OkStatus();
     ASSIGN_OR_RETURN(job->test, Open(*spec_.test));
+    RETURN_IF_ERROR(CheckLabels(*job->test, *spec_.test));
     job->facts.test_samples = static_cast<uint64_t>(job->test->size());
     return CheckTestSet(*job);
   }
@@ -58,12 +61,10 @@ class Loading {
     options.input_shape = job->train->input_shape();
     options.input_type = job->train->input_type();
     if (options.loss == LossKind::kCrossEntropy) {
-      if (job->train->target_type() == ElementType::kFloat32)
-        return absl::InvalidArgumentError(
-            "loss cross_entropy needs integer targets (int64 or uint8), the data has float32");
       options.class_count = job->train->class_count();
       if (job->test) options.class_count = std::max(options.class_count, job->test->class_count());
     }
+    options.targets = TargetForm{job->train->target_type(), job->train->target_shape()};
     options.micro = spec_.micro;
     options.threads = options_.threads;
     ASSIGN_OR_RETURN(job->engine, CreateEngine(options));
@@ -115,14 +116,26 @@ class Loading {
         Path(relative), found.size, found.sha256, expected->size, expected->sha256));
   }
 
+  // Their greatest is held against the model's outputs by the engine.
+  absl::Status CheckLabels(const Dataset& data, const DataFiles& files) const {
+    if (spec_.loss != Loss::kCrossEntropy) return absl::OkStatus();
+    const std::optional<NegativeTarget> found = data.FirstNegativeTarget();
+    if (!found) return absl::OkStatus();
+    return absl::InvalidArgumentError(fmt::format("{}: sample {} has label {}; labels begin at 0",
+                                                  Path(files.targets), found->sample,
+                                                  found->value));
+  }
+
   absl::Status CheckTestSet(const LoadedJob& job) const {
     if (job.train->input_shape() == job.test->input_shape() &&
-        job.train->target_shape() == job.test->target_shape()) {
+        job.train->target_shape() == job.test->target_shape() &&
+        job.train->input_type() == job.test->input_type() &&
+        job.train->target_type() == job.test->target_type()) {
       return absl::OkStatus();
     }
-    return absl::InvalidArgumentError(fmt::format("the samples of {} and {} have different shapes",
-                                                  Path(spec_.train.inputs),
-                                                  Path(spec_.test->inputs)));
+    return absl::InvalidArgumentError(
+        fmt::format("the samples of {} and {} have different shapes or types",
+                    Path(spec_.train.inputs), Path(spec_.test->inputs)));
   }
 
   const TrainSpec& spec_;

@@ -45,6 +45,17 @@ std::string CopyOfDigits(const std::string& name) {
   return dir.string();
 }
 
+void WriteNpy(const std::filesystem::path& dir, const std::string& name, const std::string& type,
+              const std::string& shape, const std::string& data) {
+  std::filesystem::create_directories(dir);
+  std::string header =
+      "{'descr': '" + type + "', 'fortran_order': False, 'shape': " + shape + ", }";
+  header.resize(117, ' ');
+  std::ofstream(dir / name, std::ios::binary)
+      << std::string("\x93NUMPY\x01\x00\x76\x00", 10) << header << '\n'
+      << data;
+}
+
 TEST(JobLoaderTest, LoadsDataModelAndFacts) {
   auto loaded = LoadJob(DigitsSpec(), {.files_dir = kDigits, .threads = 1}, {});
   auto* job = std::get_if<LoadedJob>(&loaded);
@@ -86,12 +97,7 @@ TEST(JobLoaderTest, NamesAFileThatDiffersFromTheJobs) {
 
 TEST(JobLoaderTest, RefusesFloatTargetsForClasses) {
   const std::filesystem::path dir = std::filesystem::path(testing::TempDir()) / "floats";
-  std::filesystem::create_directories(dir);
-  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1), }";
-  header.resize(117, ' ');
-  std::ofstream(dir / "values.npy", std::ios::binary)
-      << std::string("\x93NUMPY\x01\x00\x76\x00", 10) << header << '\n'
-      << std::string(8, '\0');
+  WriteNpy(dir, "values.npy", "<f4", "(2, 1)", std::string(8, '\0'));
   TrainSpec spec = DigitsSpec();
   spec.format = DataFormat::kNpy;
   spec.layers = {1, 3};
@@ -99,6 +105,19 @@ TEST(JobLoaderTest, RefusesFloatTargetsForClasses) {
   spec.test.reset();
   EXPECT_THAT(ProblemOf(spec, dir.string(), {}, PrepareFault::kModel),
               testing::HasSubstr("needs integer targets"));
+}
+
+TEST(JobLoaderTest, RefusesANegativeLabelByItsSample) {
+  const std::filesystem::path dir = std::filesystem::path(testing::TempDir()) / "negative";
+  WriteNpy(dir, "values.npy", "<f4", "(2, 1)", std::string(8, '\0'));
+  WriteNpy(dir, "labels.npy", "<i8", "(2,)", std::string(8, '\0') + std::string(8, '\xff'));
+  TrainSpec spec = DigitsSpec();
+  spec.format = DataFormat::kNpy;
+  spec.layers = {1, 3};
+  spec.train = {"values.npy", "labels.npy"};
+  spec.test.reset();
+  EXPECT_THAT(ProblemOf(spec, dir.string(), {}, PrepareFault::kFiles),
+              testing::HasSubstr("labels.npy: sample 1 has label -1"));
 }
 
 TEST(JobLoaderTest, SaysWhatDoesNotFitTheModel) {

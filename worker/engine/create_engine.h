@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,12 @@ namespace rondo {
 enum class ModelKind { kMlp, kConvnet, kTorchScript };
 enum class LossKind { kCrossEntropy, kMse };
 
+// Targets of the data: Dataset::target_type() and target_shape().
+struct TargetForm {
+  ElementType type = ElementType::kInt64;
+  std::vector<int64_t> shape = {};
+};
+
 struct EngineOptions {
   ModelKind model = ModelKind::kMlp;
   std::vector<int64_t> layers = {};   // kMlp: inputs, hidden..., outputs; at least two, each >= 1
@@ -27,13 +34,14 @@ struct EngineOptions {
   std::vector<int64_t> input_shape = {};  // of one sample; Dataset::input_shape()
   ElementType input_type = ElementType::kFloat32;  // Dataset::input_type()
   int64_t class_count = 0;  // Dataset::class_count() over all data; 0: not known, or kMse
-  int64_t micro = 0;        // at most that many samples at once; 0: the whole batch
-  int threads = 1;          // of the library, in this process
+  std::optional<TargetForm> targets = {};  // none: not known, so not checked here
+  int64_t micro = 0;                       // at most that many samples at once; 0: the whole batch
+  int threads = 1;                         // of the library, in this process
 };
 
 // Builds the model. InvalidArgument: options that no model can have, a TorchScript file or an init
 // file that does not fit (each missing, extra or misshapen tensor is named), fewer outputs than
-// classes. NotFound: a file is missing.
+// classes, targets that the loss or the outputs do not fit. NotFound: a file is missing.
 absl::StatusOr<std::unique_ptr<Engine>> CreateEngine(const EngineOptions& options);
 
 }  // namespace rondo

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/nearest.h"
 #include "common/status_macros.h"
 #include "kernels/accumulate.h"
 #include "kernels/adamw.h"
@@ -49,11 +50,42 @@ bool Decays(const std::string& name, const std::vector<std::string>& no_decay) {
   });
 }
 
+// Whole names and their parts between dots.
+std::vector<std::string> WordsOf(const Layout& layout) {
+  std::vector<std::string> words;
+  for (const LayoutEntry& entry : layout.parameters) {
+    words.push_back(entry.name);
+    for (size_t begin = 0; begin <= entry.name.size();) {
+      const size_t end = std::min(entry.name.find('.', begin), entry.name.size());
+      words.push_back(entry.name.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
+  return words;
+}
+
+absl::Status CheckNoDecay(const std::vector<std::string>& no_decay, const Layout& layout) {
+  for (const std::string& part : no_decay) {
+    const bool known =
+        std::any_of(layout.parameters.begin(), layout.parameters.end(),
+                    [&](const LayoutEntry& e) { return e.name.find(part) != std::string::npos; });
+    if (known) continue;
+    const std::string nearest = NearestWord(part, WordsOf(layout));
+    return absl::InvalidArgumentError(fmt::format(
+        "optimizer.no_decay: no parameter has '{}' in its name{}; the model's parameters are "
+        "named like '{}'",
+        part, nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest),
+        layout.parameters.empty() ? "" : layout.parameters.back().name));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Optimizer>> Optimizer::Create(const OptimizerOptions& options,
                                                              const Layout& layout) {
   RETURN_IF_ERROR(CheckOptions(options));
+  RETURN_IF_ERROR(CheckNoDecay(options.no_decay, layout));
   return std::unique_ptr<Optimizer>(new Optimizer(options, layout));
 }
 

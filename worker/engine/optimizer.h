@@ -37,7 +37,8 @@ struct OptimizerOptions {
 // Owns the moments, which start at zero. Threads: one.
 class Optimizer {
  public:
-  // InvalidArgument names the option, its value and what is allowed.
+  // InvalidArgument names the option, its value and what is allowed; a no_decay that is
+  // part of no parameter's name comes with the nearest one.
   static absl::StatusOr<std::unique_ptr<Optimizer>> Create(const OptimizerOptions& options,
                                                            const Layout& layout);
 

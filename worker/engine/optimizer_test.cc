@@ -128,6 +128,7 @@ TEST(OptimizerTest, RefusesImpossibleOptionsByName) {
   expect_refused({.eps = NAN}, "eps");
   expect_refused({.weight_decay = INFINITY}, "weight_decay");
   expect_refused({.clip_norm = -0.5}, "clip_norm");
+  expect_refused({.no_decay = {"bias", "biass"}}, "did you mean 'bias'?");
 }
 
 TEST(OptimizerTest, RefusesOtherSizes) {

@@ -45,6 +45,23 @@ absl::Status CheckTensor(const NamedTensor& named, bool parameter) {
                 : "buffers must be dense float32 or integers"));
 }
 
+// Not one: a model that squeezes its outputs would lose the samples' dimension.
+constexpr int64_t kProbeSamples = 2;
+
+// Zeros.
+HostArray ProbeTargets(const TargetForm& form) {
+  HostArray targets{.type = form.type, .shape = {kProbeSamples}};
+  targets.shape.insert(targets.shape.end(), form.shape.begin(), form.shape.end());
+  int64_t count = 1;
+  for (const int64_t extent : targets.shape) count *= extent;
+  if (form.type == ElementType::kFloat32) {
+    targets.floats.resize(static_cast<size_t>(count));
+  } else {
+    targets.ints.resize(static_cast<size_t>(count));
+  }
+  return targets;
+}
+
 at::Tensor ToTensor(const HostArray& array, int64_t first, int64_t count) {
   std::vector<int64_t> shape = array.shape;
   shape[0] = count;
@@ -248,25 +265,28 @@ absl::StatusOr<Evaluation> FlatEngine::EvaluatePieces(const Batch& batch) {
 }
 
 absl::Status FlatEngine::CheckFit() {
-  std::vector<int64_t> shape = {1};
+  std::vector<int64_t> shape = {kProbeSamples};
   shape.insert(shape.end(), options_.input_shape.begin(), options_.input_shape.end());
-  return Guarded(
-      fmt::format("the model does not take the data's inputs of shape [{}]",
-                  fmt::join(shape, ", ")),
-      [&]() -> absl::Status {
-        const c10::NoGradGuard no_grad;
-        module_->SetTraining(false);
-        PushIntegers();
-        const at::ScalarType type =
-            options_.input_type == ElementType::kFloat32 ? at::kFloat : at::kLong;
-        const at::Tensor outputs = module_->Forward(at::zeros(shape, at::TensorOptions(type)));
-        const int64_t width = outputs.dim() == 0 ? 1 : outputs.size(-1);
-        if (options_.loss == LossKind::kCrossEntropy && width < options_.class_count)
-          return absl::InvalidArgumentError(fmt::format(
-              "the data has labels up to {}, but the model has {} outputs: it needs one a class",
-              options_.class_count - 1, width));
-        return absl::OkStatus();
-      });
+  return Guarded(fmt::format("the model does not take the data's inputs of shape [{}]",
+                             fmt::join(shape, ", ")),
+                 [&]() -> absl::Status {
+                   const c10::NoGradGuard no_grad;
+                   module_->SetTraining(false);
+                   PushIntegers();
+                   const at::ScalarType type =
+                       options_.input_type == ElementType::kFloat32 ? at::kFloat : at::kLong;
+                   const at::Tensor outputs =
+                       module_->Forward(at::zeros(shape, at::TensorOptions(type)));
+                   if (options_.targets)
+                     RETURN_IF_ERROR(
+                         CheckTargets(options_.loss, outputs, ProbeTargets(*options_.targets), {}));
+                   const int64_t width = outputs.dim() == 0 ? 1 : outputs.size(-1);
+                   if (options_.loss == LossKind::kCrossEntropy && width < options_.class_count)
+                     return absl::InvalidArgumentError(fmt::format(
+                         "the data has labels up to {}, but the model has {} outputs: it needs {}",
+                         options_.class_count - 1, width, options_.class_count));
+                   return absl::OkStatus();
+                 });
 }
 
 }  // namespace rondo

@@ -24,8 +24,8 @@ class FlatEngine final : public Engine {
   static absl::StatusOr<std::unique_ptr<FlatEngine>> Create(const EngineOptions& options,
                                                             std::unique_ptr<TorchModule> module);
 
-  // Runs the model on one sample of zeros. InvalidArgument: it does not take the data's shape, or
-  // has fewer outputs than the data has classes.
+  // Runs the model on samples of zeros. InvalidArgument: it does not take the data's shape, its
+  // outputs or the loss do not fit the targets, or it has fewer outputs than the data has classes.
   absl::Status CheckFit();
 
   const Layout& layout() const override { return layout_; }

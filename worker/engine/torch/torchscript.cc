@@ -10,6 +10,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/status_macros.h"
+#include "worker/engine/torch/guarded.h"
 #include "worker/engine/torch/module.h"
 
 namespace rondo {
@@ -81,12 +83,25 @@ class ScriptModule final : public TorchModule {
   std::vector<Attribute> buffers_;
 };
 
+// The first sentence of torch's words is enough: the others are about its zip reader.
+absl::StatusOr<torch::jit::Module> LoadModule(const std::string& path) {
+  try {
+    return torch::jit::load(path, c10::kCPU);
+  } catch (const c10::Error& error) {
+    const std::string words = TellingLine(error.what_without_backtrace());
+    return absl::InvalidArgumentError(
+        fmt::format("model.torchscript: '{}' is not a TorchScript file that can be read "
+                    "(torch.jit.save writes one): {}",
+                    path, words.substr(0, words.find(". "))));
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TorchModule>> LoadTorchScript(const std::string& path) {
   if (!std::filesystem::exists(path))
     return absl::NotFoundError(fmt::format("model.torchscript: there is no file {}", path));
-  torch::jit::Module module = torch::jit::load(path, c10::kCPU);
+  ASSIGN_OR_RETURN(torch::jit::Module module, LoadModule(path));
   if (!module.find_method("forward").has_value())
     return absl::InvalidArgumentError(fmt::format("{}: its module has no method forward(x)", path));
   auto script = std::make_unique<ScriptModule>(std::move(module));
