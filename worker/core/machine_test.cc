@@ -154,6 +154,23 @@ TEST(MachineTest, SaysEverythingUnansweredAgainAfterEachWelcome) {
   for (const WorkerMessage& said : c.said()) EXPECT_EQ(said.term, Term{2});
 }
 
+TEST(MachineTest, SaysThatALocalStepFailedAgainAfterEachWelcome) {
+  ScriptedCoordinator c;
+  Begin(c);
+  c.Hear(ScriptedCoordinator::MakeOrder(kGroup, kFirst, Mode::kLocal));
+  c.Happen(StepsFailed{ScriptedCoordinator::MakeFailed(kGroup, kFirst)});
+  ASSERT_NE(c.LastSaid<Failed>(), nullptr);
+  EXPECT_EQ(c.LastSaid<Failed>()->round, kFirst);
+  EXPECT_EQ(c.LastSaid<Failed>()->attempt, 0u);
+  c.LoseStream();
+  c.Forget();
+  Welcome welcome;
+  welcome.assembly = kGroup;
+  welcome.order_fate = OrderFate::kRenewed;
+  c.Welcome(welcome);
+  EXPECT_NE(c.LastSaid<Failed>(), nullptr);
+}
+
 TEST(MachineTest, AppliesAStagedResultThatWasCommittedWhileItWasAway) {
   ScriptedCoordinator c;
   Begin(c);
