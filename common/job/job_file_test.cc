@@ -48,6 +48,23 @@ TEST(ParseJobTest, ReadsEveryKeyOfTheExample) {
   EXPECT_EQ(job.evaluate().every_epochs(), 1);
 }
 
+TEST(ParseJobTest, ChecksTheWorkersOfTheCommandLineLikeItsOwn) {
+  const ParsedJob parsed = ParseJob(kWholeJob, 70);  // They share 64 samples.
+  ASSERT_EQ(parsed.errors.size(), 1u) << FormatDiagnostics("job", parsed.errors);
+  EXPECT_EQ(parsed.errors[0].key, "workers.max");
+  EXPECT_TRUE(ParseJob(kWholeJob, 64).errors.empty());
+}
+
+TEST(ParseJobTest, TheWorkersOfTheCommandLineFixWhatEpochsNeed) {
+  std::string text(kWholeJob);
+  text.replace(text.find("global: 64"), 10, "per_worker: 8");
+  EXPECT_FALSE(ParseJob(text).errors.empty());
+  const ParsedJob parsed = ParseJob(text, 2);
+  ASSERT_TRUE(parsed.errors.empty()) << FormatDiagnostics("job", parsed.errors);
+  EXPECT_EQ(parsed.job.workers().min(), 2);
+  EXPECT_EQ(parsed.job.workers().max(), 2);
+}
+
 TEST(ParseJobTest, FillsInTheDefaults) {
   const ParsedJob parsed = ParseJob(R"(
 name: small

@@ -1,4 +1,4 @@
-// Where the coordinator of a local run is: DIR/coordinator.address, written by rondo-coordinator.
+// Where the coordinator of a run is: DIR/coordinator.address, written by rondo-coordinator.
 #ifndef RONDO_SERVER_CLI_ADDRESS_FILE_H_
 #define RONDO_SERVER_CLI_ADDRESS_FILE_H_
 
@@ -9,7 +9,7 @@ namespace rondo::cli {
 // The file within a state directory.
 std::string AddressFileOf(const std::string& state_dir);
 
-// Its HOST:PORT; empty when it cannot be read. An ended coordinator leaves its file behind.
+// Its HOST:PORT; empty when it cannot be read. A killed coordinator leaves its file behind.
 std::string ReadAddressFile(const std::string& file);
 
 }  // namespace rondo::cli

@@ -123,6 +123,26 @@ TEST(StatusFormatTest, ProgressShowsStepRoundLengthLossRateAndShare) {
             "step 9/460  round 3  H 4  loss 0.5000  rate 0.1  1200 samples/s  25.0 % of parallel");
 }
 
+TEST(StatusFormatTest, AnUnstartedRunShowsNoPlaceholders) {
+  v1::Status status;
+  status.set_job_id("a-1");
+  status.set_state(v1::JOB_STATE_WAITING);
+  status.set_steps(460);
+  EXPECT_EQ(StatusText(status),
+            "a-1: waiting\n  step         0 of 460\n  rounds       0 committed\n");
+}
+
+TEST(StatusFormatTest, ALossWithoutClassesHasNoAccuracy) {
+  RunSummary summary;
+  v1::Evaluation* evaluation = summary.status.mutable_last_evaluation();
+  evaluation->set_accuracy(std::nan(""));
+  evaluation->set_loss(0.25);
+  EXPECT_TRUE(nlohmann::json::parse(SummaryJson(summary).dump())["test_accuracy"].is_null());
+  const std::string text = SummaryText(summary);
+  EXPECT_EQ(text.find("accuracy"), std::string::npos) << text;
+  EXPECT_NE(text.find("loss 0.2500"), std::string::npos) << text;
+}
+
 TEST(StatusFormatTest, SummaryJsonBeginsWithTheStableNames) {
   RunSummary summary;
   summary.status.set_step(460);

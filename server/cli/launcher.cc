@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "common/status_macros.h"
 #include "server/cli/address_file.h"
@@ -48,10 +49,23 @@ std::string WorkerName(int64_t index, int64_t count) {
   return fmt::format("worker-{:0{}}", index, fmt::formatted_size("{}", count - 1));
 }
 
-// The last line of a log without the program's name in front.
+// The value of a log line's key, as the log quotes it; empty when there is none.
+std::string LoggedValue(const std::string& line, const std::string& key) {
+  const size_t at = line.find(fmt::format(" {}=\"", key));
+  std::string value;
+  if (at == std::string::npos) return value;
+  for (size_t i = at + key.size() + 3; i < line.size() && line[i] != '"'; ++i) {
+    if (line[i] == '\\' && i + 1 < line.size()) ++i;
+    value += line[i];
+  }
+  return value;
+}
+
+// What a log's last line says: the reason in it, else all of it without the program's name.
 std::string Cause(const Process& process) {
   std::string line = process.LastLines(1);
   while (line.ends_with('\n')) line.pop_back();
+  if (std::string reason = LoggedValue(line, "reason"); !reason.empty()) return reason;
   for (const std::string_view prefix : {"rondo-worker: ", "rondo-coordinator: "}) {
     if (line.starts_with(prefix)) line.erase(0, prefix.size());
   }
@@ -94,7 +108,7 @@ absl::StatusOr<int> Launcher::Run() {
   if (!address.empty()) {
     RETURN_IF_ERROR(StartWorkers(address));
     Attend(address);
-  } else if (const int code = ExitCode(); code == kExitDone) {
+  } else if (ExitCode() == kExitDone) {
     // A directory with a run that is done: the coordinator says so.
     observer_->OnMessage(Cause(*coordinator_));
   }
@@ -266,7 +280,9 @@ void Launcher::ReportEnd(const Process& process) {
     return;
   }
   if (!listened_ && !end.signalled && &process == &*coordinator_) {
-    observer_->OnMessage(process.LastLines(kLogLines));  // It says why it does not take the job on.
+    // It says why it does not take the job on.
+    const std::string lines = process.LastLines(kLogLines);
+    observer_->OnMessage(std::string(absl::StripPrefix(lines, "rondo-coordinator: ")));
     return;
   }
   observer_->OnMessage(fmt::format("{} ended: {}; its log {} ends with\n{}", process.name(),

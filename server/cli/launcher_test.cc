@@ -111,6 +111,16 @@ TEST_F(LauncherTest, StopsTheCoordinatorAndEndsWithTheWorkersCodeWhenOneIsRefuse
   EXPECT_THAT(messages_.all, Contains(StartsWith("worker-0 was refused: data differs (log: ")));
 }
 
+TEST_F(LauncherTest, TellsTheReasonOfARefusalWithoutTheRestOfItsLogLine) {
+  const std::string worker =
+      "#!/bin/sh\necho 'now info worker exit code=3 reason=\"label \\\"x\\\" is wrong\"' >&2\nexit "
+      "3\n";
+  ASSERT_OK_AND_ASSIGN(const int code, Launch(std::string(kListen) + kUntilTerm, worker, 1));
+  EXPECT_EQ(code, 3);
+  EXPECT_THAT(messages_.all,
+              Contains(StartsWith("worker-0 was refused: label \"x\" is wrong (log: ")));
+}
+
 TEST_F(LauncherTest, ShowsNoLogLineOfAnEarlierRun) {
   std::ofstream(folder_ + "/state/logs/coordinator.log") << "an old story\n";
   ASSERT_OK_AND_ASSIGN(const int code, Launch("#!/bin/sh\necho in use >&2\nexit 2\n", "", 1));

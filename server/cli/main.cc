@@ -23,12 +23,19 @@
 namespace rondo::cli {
 namespace {
 
-// What is wrong with the command line, and where to read on.
-std::string UsageText(const CLI::App& app, const std::string& verb, const CLI::ParseError& error) {
+// What is wrong with the command line, and where to read on. `stray`: what follows the verb, if it
+// is no flag.
+std::string UsageText(const CLI::App& app, const std::string& verb, const std::string& stray,
+                      const CLI::ParseError& error) {
   std::vector<std::string> names;
   for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; })) {
     if (each->get_name() == verb) {
-      return fmt::format("{}; `rondo {} --help` lists the flags", error.what(), verb);
+      const bool takes_state = each->get_option_no_throw("--state") != nullptr &&
+                               each->get_option_no_throw("job") == nullptr;
+      const std::string hint = takes_state && !stray.empty()
+                                   ? fmt::format("; did you mean --state {}?", stray)
+                                   : std::string();
+      return fmt::format("{}{}; `rondo {} --help` lists the flags", error.what(), hint, verb);
     }
     names.push_back(each->get_name());
   }
@@ -56,7 +63,8 @@ int Main(int argc, char** argv) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
     const std::string verb = argc > 1 ? argv[1] : "";
-    fmt::print(stderr, "rondo: {}\n", UsageText(app, verb, error));
+    const std::string stray = argc > 2 && argv[2][0] != '-' ? argv[2] : "";
+    fmt::print(stderr, "rondo: {}\n", UsageText(app, verb, stray, error));
     return kExitUsage;
   } catch (const std::system_error& error) {  // fmt::print's: a full disk, a closed terminal.
     std::fprintf(stderr, "rondo: cannot write the output: %s\n", error.what());

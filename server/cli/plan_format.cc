@@ -98,7 +98,10 @@ std::string BytesLines(const PlanView& view) {
 std::string TimeLines(const PlanView& view) {
   const std::optional<double> seconds = Seconds(view, view.plan.syncs);
   if (!seconds) {
-    return "time         unknown: give --step-seconds and --sync-seconds\n";
+    return fmt::format("time         unknown: give {}\n",
+                       view.step_seconds   ? "--sync-seconds too"
+                       : view.sync_seconds ? "--step-seconds too"
+                                           : "--step-seconds and --sync-seconds");
   }
   const double longest = static_cast<double>(view.plan.longest_round) * *view.step_seconds;
   return fmt::format(

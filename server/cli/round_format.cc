@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "server/cli/units.h"
 
 namespace rondo::cli {
@@ -53,8 +55,10 @@ std::string RoundHeading() {
 std::string RoundLine(const v1::Round& round) {
   std::string test;
   if (round.has_evaluation()) {
-    test = fmt::format("  loss {:.4f}, accuracy {:.4f}", round.evaluation().loss(),
-                       round.evaluation().accuracy());
+    test = fmt::format("  loss {:.4f}", round.evaluation().loss());
+    if (!std::isnan(round.evaluation().accuracy())) {
+      test += fmt::format(", accuracy {:.4f}", round.evaluation().accuracy());
+    }
   }
   return fmt::format("{:>6} {:<8} {:>9} {:>7} {:>10.4g} {:>10.4g} {:>7} {:>9} {:>9} {:>9} {:>9}{}",
                      round.round(), ModeName(round.mode()), round.first_step(), round.length(),

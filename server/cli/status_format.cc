@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "server/cli/units.h"
 
 namespace rondo::cli {
@@ -39,9 +41,38 @@ std::string KindsText(const v1::Status& status) {
 
 std::string TestText(const v1::Status& status) {
   const v1::Evaluation& evaluation = status.last_evaluation();
-  return fmt::format("accuracy {:.4f}, loss {:.4f} (after step {}, {} samples)",
-                     evaluation.accuracy(), evaluation.loss(), evaluation.step(),
-                     evaluation.count());
+  std::string accuracy;
+  if (!std::isnan(evaluation.accuracy())) {
+    accuracy = fmt::format("accuracy {:.4f}, ", evaluation.accuracy());
+  }
+  return fmt::format("{}loss {:.4f} (after step {}, {} samples)", accuracy, evaluation.loss(),
+                     evaluation.step(), evaluation.count());
+}
+
+std::string StepText(const v1::Status& status) {
+  if (status.steps() == 0) return "the number of steps is not known before the first worker's data";
+  return fmt::format("{} of {}", status.step(), status.steps());
+}
+
+// What the first committed round brings.
+std::string RoundRows(const v1::Status& status) {
+  std::string rounds = fmt::format("{} committed", status.committed_round());
+  if (status.committed_round() > 0) rounds += fmt::format(", checksum {}", status.checksum());
+  if (status.next_length() > 0) rounds += fmt::format(", next H {}", status.next_length());
+  std::string text = Row("rounds", rounds);
+  if (status.committed_round() == 0) return text;
+  text += Row("syncs", SyncsText(status));
+  std::string loss = fmt::format("{:.6g}", status.last_loss());
+  if (status.learning_rate() > 0) loss += fmt::format(", rate {:.6g}", status.learning_rate());
+  return text + Row("loss", loss);
+}
+
+std::string MembersText(const v1::Status& status) {
+  std::string text = fmt::format("{} in group {}", status.members(), status.group());
+  if (status.samples_per_second() > 0) {
+    text += fmt::format(", {:.4g} samples/s", status.samples_per_second());
+  }
+  return text;
 }
 
 }  // namespace
@@ -117,18 +148,14 @@ ordered_json StatusJson(const v1::Status& status) {
 std::string StatusText(const v1::Status& status) {
   std::string text = fmt::format("{}: {}{}{}\n", status.job_id(), StateName(status.state()),
                                  status.reason().empty() ? "" : ": ", status.reason());
-  text += Row("step", fmt::format("{} of {}", status.step(), status.steps()));
-  text +=
-      Row("rounds", fmt::format("{} committed, checksum {}, next H {}", status.committed_round(),
-                                status.checksum(), status.next_length()));
-  text += Row("syncs", SyncsText(status));
-  text +=
-      Row("loss", fmt::format("{:.6g}, rate {:.6g}", status.last_loss(), status.learning_rate()));
+  text += Row("step", StepText(status));
+  text += RoundRows(status);
   if (status.has_last_evaluation()) text += Row("test", TestText(status));
-  text += Row("members", fmt::format("{} in group {}, {:.4g} samples/s", status.members(),
-                                     status.group(), status.samples_per_second()));
-  text += Row("sent", SentText(status));
-  text += Row("seconds", fmt::format("{}: {}", SecondsText(status.seconds()), KindsText(status)));
+  if (status.members() > 0) text += Row("members", MembersText(status));
+  if (status.committed_round() > 0) text += Row("sent", SentText(status));
+  if (status.started_at() > 0) {
+    text += Row("seconds", fmt::format("{}: {}", SecondsText(status.seconds()), KindsText(status)));
+  }
   if (!status.checkpoint().empty()) text += Row("checkpoint", status.checkpoint());
   for (const v1::Notice& event : status.events()) {
     text += Row(event.number() == status.events(0).number() ? "events" : "",

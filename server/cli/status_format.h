@@ -13,10 +13,11 @@ namespace rondo::cli {
 // "waiting", "running", "ending", "done", "stopped", "failed", "blocked", "paused".
 std::string StateName(v1::JobState state);
 
-// Every field of Status by its name; last_evaluation is null before the first one.
+// Every field of Status by its name; last_evaluation is null before the first one, an accuracy that
+// is not defined (mse) too, once dumped.
 nlohmann::ordered_json StatusJson(const v1::Status& status);
 
-// For `rondo status`: several lines, each ended by a newline.
+// For `rondo status`: several lines, each ended by a newline. What is not known is left out.
 std::string StatusText(const v1::Status& status);
 
 // One line without a newline: step/T, round, H, loss, rate, samples/s, % of parallel; before the

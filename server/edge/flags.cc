@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "common/job/limits.h"
 #include "common/status_macros.h"
 
 namespace rondo::server {
@@ -49,8 +50,9 @@ absl::StatusOr<Flags> ParseFlags(int argc, const char* const* argv,
   RETURN_IF_ERROR(ParseLogFormat(log_format, &flags.log_format));
   RETURN_IF_ERROR(ParseLogLevel(log_level, &flags.log_level));
   if (workers_option->count() > 0) {
-    if (workers < 1 || workers > 1024) {
-      return absl::InvalidArgumentError(fmt::format("--workers {}: expected 1 to 1024", workers));
+    if (workers < 1 || workers > uint64_t{kJobWorkersMax}) {
+      return absl::InvalidArgumentError(
+          fmt::format("--workers {}: expected 1 to {}", workers, kJobWorkersMax));
     }
     flags.workers = workers;
   }

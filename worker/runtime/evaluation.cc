@@ -26,6 +26,12 @@ absl::StatusOr<Evaluated> EvaluateShare(Share share, const Dataset* test, Engine
     }
     test->Load(samples, &batch);
     ASSIGN_OR_RETURN(const Evaluation part, engine->Evaluate(batch));
+    if (batch.targets.type == ElementType::kFloat32 && part.count > 0) {
+      evaluated.loss_sum +=
+          part.loss_sum / static_cast<double>(part.count) * static_cast<double>(batch.size);
+      evaluated.count += static_cast<uint64_t>(batch.size);
+      continue;
+    }
     evaluated.loss_sum += part.loss_sum;
     evaluated.correct += static_cast<uint64_t>(part.correct);
     evaluated.count += static_cast<uint64_t>(part.count);

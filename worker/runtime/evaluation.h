@@ -18,8 +18,10 @@ struct Share {
 };
 
 // Loss sum, correct and count over the samples congruent to rank mod size; group and round are left
-// to the caller. A share may be empty. `test` may be null: then nothing is counted. `stop` is asked
-// before each batch. Errors: Aborted when it says so, else the engine's.
+// to the caller. Classes: correct and count are of targets. Real targets (mse): nothing is correct,
+// count is of samples, loss sum of each sample's mean. A share may be empty. `test` may be null:
+// then nothing is counted. `stop` is asked before each batch. Errors: Aborted when it says so, else
+// the engine's.
 absl::StatusOr<Evaluated> EvaluateShare(Share share, const Dataset* test, Engine* engine,
                                         const std::function<bool()>& stop);
 
