@@ -21,6 +21,8 @@ using server::RoundRow;
 
 constexpr uint64_t kNoLimit = std::numeric_limits<int64_t>::max();
 constexpr size_t kEventsShown = 20;
+// The targets of mse are no classes.
+constexpr double kNoAccuracy = std::numeric_limits<double>::quiet_NaN();
 
 double UnixSeconds(absl::Time time) { return absl::ToDoubleSeconds(time - absl::UnixEpoch()); }
 
@@ -127,6 +129,9 @@ absl::StatusOr<v1::Status> StatusFromJournal(JournalReader& reader, bool held) {
   }
   status.set_live_step(status.step());
   RETURN_IF_ERROR(AddEvaluations(reader, &status));
+  if (status.has_last_evaluation() && job.loss() == v1::LOSS_MSE) {
+    status.mutable_last_evaluation()->set_accuracy(kNoAccuracy);
+  }
   RETURN_IF_ERROR(AddEvents(reader, &status));
   ASSIGN_OR_RETURN(const std::vector<server::CheckpointRecord> checkpoints, reader.Checkpoints());
   if (!checkpoints.empty()) status.set_checkpoint(fmt::format("step-{}", checkpoints.back().step));
@@ -139,8 +144,14 @@ absl::StatusOr<std::vector<v1::Round>> RoundsFromJournal(JournalReader& reader,
                                                          uint64_t first_round) {
   ASSIGN_OR_RETURN(const std::vector<RoundRow> rows,
                    reader.Rounds(RoundId{std::max<uint64_t>(first_round, 1)}, kNoLimit));
+  ASSIGN_OR_RETURN(const v1::Job job, reader.Job());
   std::vector<v1::Round> rounds(rows.size());
-  for (size_t i = 0; i < rows.size(); ++i) server::EncodeRound(rows[i], &rounds[i]);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    server::EncodeRound(rows[i], &rounds[i]);
+    if (rounds[i].has_evaluation() && job.loss() == v1::LOSS_MSE) {
+      rounds[i].mutable_evaluation()->set_accuracy(kNoAccuracy);
+    }
+  }
   return rounds;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 namespace rondo::server {
@@ -140,6 +141,9 @@ void EncodeStatus(const CoordinatorStatus& status, const v1::Job& job, uint64_t 
   }
   EncodeCosts(view, out);
   if (view.last_evaluation) Encode(*view.last_evaluation, out->mutable_last_evaluation());
+  if (view.last_evaluation && job.loss() == v1::LOSS_MSE) {
+    out->mutable_last_evaluation()->set_accuracy(std::numeric_limits<double>::quiet_NaN());
+  }
   out->set_members(view.members);
   for (const NumberedNotice& numbered : status.notices) {
     v1::Notice* notice = out->add_events();
