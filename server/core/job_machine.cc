@@ -42,7 +42,7 @@ void JobMachine::Impl::On(const Received& event) {
   if (pending_.erase(event.stream) > 0) {
     const std::string text = "the first message on a stream must be Hello";
     SayOn(event.stream, Refuse{RefuseReason::kProtocol, text});
-    return Close(event.stream, text);
+    return Close(event.stream, "");
   }
   Worker* worker = roster_.FindByStream(event.stream);
   if (worker == nullptr) return;

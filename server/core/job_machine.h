@@ -120,7 +120,7 @@ struct Send {
 // Close after what was sent before is flushed.
 struct CloseStream {
   StreamId stream;
-  std::string reason;
+  std::string reason;  // Empty: the last message said it, the stream ends well.
 };
 // All parts are in: write the manifest, answer with CheckpointCompleted.
 struct CompleteCheckpoint {

@@ -29,7 +29,7 @@ void JobMachine::Impl::On(const Malformed& event) {
   if (!pending_.contains(event.stream)) return;
   Note("refused", event.text);
   SayOn(event.stream, Refuse{RefuseReason::kProtocol, event.text});
-  Close(event.stream, event.text);
+  Close(event.stream, "");
 }
 
 void JobMachine::Impl::OnHello(StreamId stream, const std::string& job_id, const Hello& hello) {
@@ -43,14 +43,14 @@ void JobMachine::Impl::OnHello(StreamId stream, const std::string& job_id, const
       return Close(stream, decision.text);
     case HelloVerdict::kWait:
       SayOn(stream, Wait{decision.wait, decision.text, 1});
-      return Close(stream, decision.text);
+      return Close(stream, "");
     case HelloVerdict::kRefuse:
       Note("refused", fmt::format("worker {}: {}", hello.name, decision.text));
       SayOn(stream, Refuse{decision.refuse, decision.text});
-      return Close(stream, decision.text);
+      return Close(stream, "");
     case HelloVerdict::kLeft:
       SayOn(stream, known->goodbye);
-      return Close(stream, known->text);
+      return Close(stream, "");
     case HelloVerdict::kReplaces:
       if (!known->gone()) Lose(*known, "a new process came under its name");
       known = nullptr;
@@ -294,18 +294,20 @@ bool JobMachine::Impl::IsLastHolder(const Worker& worker) const {
 void JobMachine::Impl::RefuseWorker(Worker& worker, RefuseReason reason, std::string text) {
   Note("refused", fmt::format("worker {}: {}", worker.name, text));
   Say(worker, Refuse{reason, text});
-  if (worker.stream) Close(worker.stream, text);
+  if (worker.stream) Close(worker.stream, "");
   worker.stream = {};
   worker.standing = Standing::kRefused;
+  worker.gone_since = now_;
   worker.refused = reason;
   worker.text = std::move(text);
 }
 
 void JobMachine::Impl::LetGo(Worker& worker, Goodbye goodbye) {
   Say(worker, goodbye);
-  if (worker.stream) Close(worker.stream, goodbye.text);
+  if (worker.stream) Close(worker.stream, "");
   worker.stream = {};
   worker.standing = Standing::kLeft;
+  worker.gone_since = now_;
   worker.text = goodbye.text;
   worker.goodbye = std::move(goodbye);
 }
@@ -321,6 +323,7 @@ void JobMachine::Impl::Lose(Worker& worker, const std::string& why) {
   if (worker.stream) Close(worker.stream, why);
   worker.stream = {};
   worker.standing = Standing::kLost;
+  worker.gone_since = now_;
   worker.text = why;
   Note("worker_lost", fmt::format("{}: {}", worker.name, why));
 }
@@ -352,6 +355,13 @@ void JobMachine::Impl::CheckStreams() {
       WakeAt(lost_at);
     }
   }
+  roster_.Forget(now_, [this](const Worker& worker) { return IsNamed(worker); });
+}
+
+// Something that is under way counts on its entry.
+bool JobMachine::Impl::IsNamed(const Worker& worker) const {
+  return IsMember(worker) || (group_ && group_->RankOf(worker.name, worker.incarnation)) ||
+         (round_ && round_->Find(worker.name, worker.incarnation) != nullptr);
 }
 
 }  // namespace rondo::server

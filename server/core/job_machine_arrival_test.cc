@@ -82,6 +82,40 @@ TEST(ArrivalTest, AnUnreadableMessageRefusesItsSender) {
   EXPECT_EQ(a.refused->reason, RefuseReason::kProtocol);
 }
 
+TEST(ArrivalTest, AStreamEndsWellAfterItsLastWord) {
+  Script script(SmallJob(1, 1));
+  ScriptedWorker& a = script.Join("a");
+  script.Run();
+  script.Join("b");  // Told to wait: the only place is taken.
+  script.Run();
+  script.Pass(absl::Seconds(31));
+  ASSERT_EQ(a.exit_code, 0u);
+  ASSERT_GE(script.closed.size(), 2u);
+  for (const auto& [stream, reason] : script.close_reasons) EXPECT_EQ(reason, "");
+  script.Handle(StreamOpened{{99}});
+  script.Pass(absl::Seconds(6));
+  EXPECT_EQ(script.close_reasons[StreamId{99}], "no Hello in time");
+}
+
+TEST(ArrivalTest, TheRosterDoesNotGrowWithThoseThatWereRefused) {  // S66
+  JobMachine machine(SmallJob(2, 2));
+  const absl::Time now = absl::UnixEpoch();
+  machine.Start(now);
+  for (uint64_t i = 1; i <= 3'000; ++i) {
+    Hello hello;
+    hello.name = "w" + std::to_string(i);
+    hello.incarnation = {i};
+    hello.dial = 1;
+    hello.protocol = 1;
+    hello.torch_version = "2.15.0";
+    machine.Handle(StreamOpened{{i}}, now);
+    machine.Handle(Received{{i}, {"", {}, hello}}, now);
+    machine.Handle(Malformed{{i}, "unreadable"}, now);
+    machine.Handle(StreamClosed{{i}}, now);
+  }
+  EXPECT_EQ(machine.workers().size(), 1'000u);
+}
+
 TEST(ArrivalTest, TheStatusNamesWhoIsMissing) {  // S17
   Script script(SmallJob(2, 2));
   ScriptedWorker& b = script.Join("b");

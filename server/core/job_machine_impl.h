@@ -131,6 +131,7 @@ class JobMachine::Impl {
   void CheckStreams();
   bool CanFinishOrder(const Worker& worker, const Leave& leave) const;
   bool IsLastHolder(const Worker& worker) const;
+  bool IsNamed(const Worker& worker) const;
 
   // Phases: true if the phase has changed.
   void Advance();
@@ -221,8 +222,9 @@ class JobMachine::Impl {
   int assembly_failures_ = 0;  // In a row.
   std::optional<Round> round_;
   Committed committed_;
-  std::map<RoundId, StagedKey> commits_;
+  std::map<RoundId, StagedKey> commits_;  // The newest ones.
   uint64_t reported_batch_ = 0;
+  uint64_t tail_reported_for_ = 0;  // The global batch whose tails were reported.
   bool evaluation_pending_ = false;
   bool save_pending_ = false;
   std::optional<uint64_t> evaluated_step_;

@@ -238,6 +238,9 @@ VoteResult JobMachine::Impl::CountVotes() {
   return DecideVote(ballots);
 }
 
+// Who missed more counts as one that holds nothing: it takes all from a peer.
+constexpr size_t kCommitsKept = 1'000;
+
 bool JobMachine::Impl::DecideAttempt() {
   const VoteResult result = CountVotes();
   return result.hash ? CommitRound(*result.hash) : AbortAttempt(result.split);
@@ -255,6 +258,7 @@ bool JobMachine::Impl::CommitRound(uint64_t hash) {
   committed_.step_seconds = commit.step_seconds / static_cast<double>(commit.length);
   committed_.reduce_seconds = commit.reduce_seconds;
   commits_[commit.round] = {commit.group, commit.attempt, hash};
+  if (commits_.size() > kCommitsKept) commits_.erase(commits_.begin());
   CreditContributors(commit);
   ReportCommit(commit);
   evaluation_pending_ = evaluation_pending_ || round_->evaluation_due;
@@ -308,10 +312,14 @@ void JobMachine::Impl::ReportCommit(const CommitRecord& commit) {
   totals_.reduce_seconds += commit.reduce_seconds;
   totals_.control_seconds += commit.control_seconds;
   totals_.last_loss = commit.mean_loss;
-  if (round_->tail_dropped > 0) {
+  const uint64_t batch = GlobalBatch(commit.members.size());
+  if (round_->tail_dropped > 0 && tail_reported_for_ != batch) {
+    tail_reported_for_ = batch;
     Note("samples_dropped",
-         fmt::format("{} samples at the end of an epoch: less than a global batch was left",
-                     round_->tail_dropped));
+         fmt::format("{} samples at the end of an epoch: fewer than a global batch of {} were "
+                     "left; each epoch ends so, {} samples if none return, and the status counts "
+                     "them from here on",
+                     round_->tail_dropped, batch, reference_->train_samples % batch));
   }
   std::vector<bool> took_part(round_->members.size(), false);
   for (const Contribution& c : round_->attempt->contributions) {

@@ -250,6 +250,54 @@ TEST(RoundTest, OneThatIsNotFiniteHasNoWeight) {  // S50
   EXPECT_EQ(script.Records<GroupRecord>()[1].members[1].need, StateNeed::kMoments);
 }
 
+TEST(RoundTest, TheTailOfAnEpochIsReportedOnceAndCountedAlways) {
+  MachineConfig config = SmallJob(1, 1);
+  config.batch_global = 30;  // Of 100 samples, over 3 epochs.
+  Script script(config);
+  script.Join("a");
+  script.Run();
+  ASSERT_TRUE(script.finish);
+  int notes = 0;
+  for (const NoticeRecord& notice : script.Records<NoticeRecord>()) {
+    notes += notice.kind == "samples_dropped" ? 1 : 0;
+  }
+  EXPECT_EQ(notes, 1);
+  EXPECT_EQ(script.Records<CommitRecord>().back().ledger.samples_dropped, 20u);
+  EXPECT_EQ(script.machine.status(script.now).samples_dropped, 20u);
+}
+
+// S66: the coordinator does not remember every commit.
+TEST(RoundTest, AHolderOfACommitThatIsLongPastTakesAllFromAPeer) {
+  for (const uint64_t held : {uint64_t{1'040}, uint64_t{1}}) {
+    MachineConfig config = SmallJob(1, 2);
+    config.epochs = 0;
+    config.schedule.steps = 4'404;
+    config.has_test_set = true;
+    config.evaluate_every_steps = 4'200;  // There the job stops until a says the result.
+    Script script(config);
+    ScriptedWorker& a = script.Join("a");
+    a.mute_evaluated = true;
+    script.Pass(absl::Seconds(31));
+    const auto commits = script.Records<CommitRecord>();
+    ASSERT_EQ(commits.size(), 1'050u);
+    ScriptedWorker& b = script.Join("b");
+    script.Break(b);
+    b.returning = Returning{config.job_id, {held}, commits[held - 1].state_hash, {}, {}};
+    script.Redial(b);
+    script.Run();
+    const EvaluateNow asked = a.Heard<EvaluateNow>().back();
+    Evaluated evaluated;
+    evaluated.group = asked.group;
+    evaluated.round = asked.round;
+    evaluated.count = 10;
+    script.Say(a, evaluated);
+    script.Run();
+    const auto assembled = b.Heard<Assemble>();
+    ASSERT_FALSE(assembled.empty());
+    EXPECT_EQ(assembled[0].members[1].need, held == 1 ? StateNeed::kAll : StateNeed::kValues);
+  }
+}
+
 TEST(RoundTest, AllNotFiniteStopsTheJob) {
   Script script(SmallJob(2, 2));
   script.Join("a").finite = false;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <tuple>
 
 namespace rondo::server {
 namespace {
@@ -98,6 +100,27 @@ Worker& Roster::Enter(const Hello& hello, absl::Time now) {
 uint64_t Roster::CountPlaces() const {
   return std::count_if(workers_.begin(), workers_.end(),
                        [](const auto& entry) { return !entry.second.gone(); });
+}
+
+void Roster::Forget(absl::Time now, const std::function<bool(const Worker&)>& needed) {
+  using Entry = std::map<std::string, Worker>::iterator;
+  std::vector<Entry> gone;
+  for (auto it = workers_.begin(); it != workers_.end();) {
+    const Entry entry = it++;
+    const Worker& worker = entry->second;
+    if (!worker.gone() || needed(worker)) continue;
+    if (worker.gone_since + kGoneKeptFor < now) {
+      workers_.erase(entry);
+    } else {
+      gone.push_back(entry);
+    }
+  }
+  if (gone.size() <= kGoneKept) return;
+  const auto kept = gone.begin() + static_cast<ptrdiff_t>(gone.size() - kGoneKept);
+  std::nth_element(gone.begin(), kept, gone.end(), [](Entry a, Entry b) {
+    return std::tie(a->second.gone_since, a->first) < std::tie(b->second.gone_since, b->first);
+  });
+  for (auto it = gone.begin(); it != kept; ++it) workers_.erase(*it);
 }
 
 HelloDecision DecideHello(const HelloPolicy& policy, const Roster& roster,

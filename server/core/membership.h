@@ -4,6 +4,7 @@
 #define RONDO_SERVER_CORE_MEMBERSHIP_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -49,6 +50,7 @@ struct Worker {
   std::string text;  // Why lost, left or refused.
   RefuseReason refused = RefuseReason::kProtocol;
   Goodbye goodbye;  // What it was told when it was let go.
+  absl::Time gone_since = absl::InfiniteFuture();
   absl::Time candidate_since = absl::InfiniteFuture();
 
   // The last committed round whose result it holds (0: the initial state). Nothing: no state.
@@ -72,7 +74,11 @@ struct Worker {
 // InfinitePast if it is not waited for.
 absl::Time AwaitedUntil(const Worker& worker, absl::Time since, absl::Duration return_wait);
 
-// The entries. Pointers stay good until the entry's name gets another incarnation.
+// So many of those who are gone are remembered, for so long.
+inline constexpr size_t kGoneKept = 1'000;
+inline constexpr absl::Duration kGoneKeptFor = absl::Hours(1);
+
+// The entries. Pointers stay good until the entry's name gets another incarnation, or Forget.
 class Roster {
  public:
   Worker* Find(const std::string& name);
@@ -84,6 +90,9 @@ class Roster {
   Worker& Enter(const Hello& hello, absl::Time now);
   // Workers that take one of the job's places: not lost, left or refused.
   uint64_t CountPlaces() const;
+  // Drops who has been gone for longer than kGoneKeptFor, and all but the kGoneKept last gone.
+  // Those that are `needed` stay. Who comes back later is as new.
+  void Forget(absl::Time now, const std::function<bool(const Worker&)>& needed);
 
   std::map<std::string, Worker>& workers() { return workers_; }
   const std::map<std::string, Worker>& workers() const { return workers_; }

@@ -133,5 +133,34 @@ TEST(AwaitedUntilTest, ABrokenStreamIsNotYetDeath) {  // Rule 12.
   EXPECT_EQ(AwaitedUntil(worker, kNow, wait), absl::InfinitePast());
 }
 
+// S66: processes come and go for weeks, each under another name.
+TEST(RosterTest, RemembersTheLastThatAreGoneAndAllThatAreThere) {
+  Roster roster = WithA();
+  const auto needed = [](const Worker& worker) { return worker.name == "w-3"; };
+  for (int i = 0; i < 100'000; ++i) {
+    const absl::Time now = kNow + absl::Milliseconds(10 * i);
+    Worker& worker = roster.Enter(HelloOf("w-" + std::to_string(i), 1), now);
+    worker.standing = i % 2 == 0 ? Standing::kLost : Standing::kRefused;
+    worker.gone_since = now;
+    roster.Forget(now, needed);
+    ASSERT_LE(roster.workers().size(), kGoneKept + 2);
+  }
+  EXPECT_EQ(roster.workers().size(), kGoneKept + 2);
+  EXPECT_NE(roster.Find("a"), nullptr);
+  EXPECT_NE(roster.Find("w-3"), nullptr);
+  EXPECT_NE(roster.Find("w-99000"), nullptr);
+  EXPECT_EQ(roster.Find("w-98999"), nullptr);
+}
+
+TEST(RosterTest, WhoIsGoneForAnHourIsForgotten) {
+  Roster roster = WithA(Standing::kLeft, /*connected=*/false);
+  roster.Find("a")->gone_since = kNow;
+  const auto none = [](const Worker&) { return false; };
+  roster.Forget(kNow + kGoneKeptFor, none);
+  EXPECT_NE(roster.Find("a"), nullptr);
+  roster.Forget(kNow + kGoneKeptFor + absl::Seconds(1), none);
+  EXPECT_EQ(roster.Find("a"), nullptr);
+}
+
 }  // namespace
 }  // namespace rondo::server

@@ -77,7 +77,8 @@ RoundDecision DecideRound(const PolicyConfig& policy, const ScheduleConfig& sche
                           int64_t step) {
   const Piece piece = PieceAt(policy, schedule, step);
   const bool capped = policy.max_steps > 0 && piece.mode == RoundMode::kLocal;
-  const int64_t whole = capped ? std::min(piece.length, policy.max_steps) : piece.length;
+  const int64_t most = capped ? std::min(policy.max_steps, kRoundStepsMax) : kRoundStepsMax;
+  const int64_t whole = std::min(piece.length, most);
   const int64_t length = std::clamp<int64_t>(whole, 1, piece.cut_at - step);
   const int64_t starts = (piece.same_until - step + length - 1) / length;
   const int64_t fit = (piece.cut_at - step) / length;

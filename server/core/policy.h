@@ -9,8 +9,8 @@
 //   swap         base_steps until switch_step, then one round to T     (Gupta et al., ICLR 2020)
 //   table        the length of the last row whose from_step <= t
 // Always: H <= max_steps if that is set (not for parallel rounds), a round ends where the policy
-// switches (switch_step, a row of the table) and at T; H >= 1. A round that straddles the end of
-// warm-up keeps the H it started with.
+// switches (switch_step, a row of the table) and at T; 1 <= H <= kRoundStepsMax. A round that
+// straddles the end of warm-up keeps the H it started with.
 //
 // The floor is taken of x (1 + 4 * 2^-52), so that values which are whole numbers but for rounding
 // (alpha 0.2, eta 0.8 * 0.1^2: 624.9999999999998) count as whole. A rate of 0 gives the longest
@@ -30,6 +30,10 @@ enum class RoundMode { kParallel, kLocal };
 
 enum class SyncPolicy { kParallel, kConstant, kPower, kPostLocal, kSwap, kTable };
 
+// An order brings each step's rate in 8 bytes: two such orders fit in a stream's send queue
+// (StreamLimits in server/edge/attend_stream.h).
+inline constexpr int64_t kRoundStepsMax = 4'000'000;
+
 struct LengthFrom {
   int64_t from_step = 0;
   int64_t length = 1;
@@ -41,7 +45,7 @@ struct PolicyConfig {
   double alpha = 0;
   int64_t base_steps = 1;
   double power = 2;
-  int64_t max_steps = 0;  // 0: no limit.
+  int64_t max_steps = 0;  // 0: none but kRoundStepsMax.
   int64_t switch_step = 0;
   std::vector<LengthFrom> table = {};  // Ascending, the first from step 0.
   int64_t round_steps = 50;

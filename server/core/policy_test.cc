@@ -118,5 +118,16 @@ TEST(PowerRuleTest, TheInverseAndTheCubicRule) {
   EXPECT_EQ(PowerRuleLength(1, 0.24, 3, 1, 1000), 72);
 }
 
+TEST(DecideRoundTest, NoRoundIsLongerThanAnOrderMayBe) {
+  const ScheduleConfig schedule{.kind = ScheduleKind::kConstant, .steps = 9'000'000, .peak = 0.1};
+  const PolicyConfig swap{.policy = SyncPolicy::kSwap, .switch_step = 10};
+  const RoundDecision first = DecideRound(swap, schedule, 10);
+  EXPECT_EQ(first.length, kRoundStepsMax);
+  EXPECT_EQ(first.repeats, 2);
+  EXPECT_EQ(DecideRound(swap, schedule, 10 + 2 * kRoundStepsMax).length, 999'990);
+  const PolicyConfig limited{.policy = SyncPolicy::kSwap, .max_steps = 5'000'000};
+  EXPECT_EQ(DecideRound(limited, schedule, 0).length, kRoundStepsMax);
+}
+
 }  // namespace
 }  // namespace rondo

@@ -148,6 +148,7 @@ void Script::Take(Effects effects) {
       to_workers_[send->stream].push_back(send->message);
     } else if (const auto* close = std::get_if<CloseStream>(&effect)) {
       closed.push_back(close->stream);
+      close_reasons[close->stream] = close->reason;
       to_machine_.erase(close->stream);
     } else if (auto* checkpoint = std::get_if<CompleteCheckpoint>(&effect)) {
       checkpoints.push_back(*checkpoint);

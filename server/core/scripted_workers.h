@@ -96,6 +96,7 @@ class Script {
   bool checkpoint_ok = true;
   std::optional<Finish> finish;
   std::vector<StreamId> closed;
+  std::map<StreamId, std::string> close_reasons;
 
  private:
   void Take(Effects effects);
