@@ -97,6 +97,7 @@ sync: {policy: parallel}
   EXPECT_EQ(job.checkpoint().keep(), 3);
   EXPECT_EQ(job.limits().heartbeat_seconds(), 1);
   EXPECT_EQ(job.limits().attempts(), 5);
+  EXPECT_EQ(job.limits().coordinator_away_seconds(), 600);
   EXPECT_EQ(job.precision(), v1::PRECISION_FLOAT32);
 }
 

@@ -135,6 +135,8 @@ void ReadLimits(Section& root, ReadLog* log, v1::Limits* limits) {
   limits->set_collective_seconds(seconds("collective_seconds", 30));
   limits->set_abort_seconds(seconds("abort_seconds", 10));
   limits->set_stall_seconds(seconds("stall_seconds", 60));
+  limits->set_coordinator_away_seconds(
+      section.Real("coordinator_away_seconds", kSeconds).value_or(600));
   limits->set_attempts(section.Int("attempts", {.min = 1, .max = 1000}).value_or(5));
   if (limits->silent_seconds() <= limits->heartbeat_seconds()) {
     section.Fail("silent_seconds",

@@ -168,13 +168,15 @@ void AddRunning(const v1::Job& job, Keys* keys) {
 }
 
 void AddLimits(const v1::Limits& limits, Keys* keys) {
-  const std::pair<const char*, double> seconds[] = {{"heartbeat", limits.heartbeat_seconds()},
-                                                    {"silent", limits.silent_seconds()},
-                                                    {"lost", limits.lost_seconds()},
-                                                    {"assemble", limits.assemble_seconds()},
-                                                    {"collective", limits.collective_seconds()},
-                                                    {"abort", limits.abort_seconds()},
-                                                    {"stall", limits.stall_seconds()}};
+  const std::pair<const char*, double> seconds[] = {
+      {"heartbeat", limits.heartbeat_seconds()},
+      {"silent", limits.silent_seconds()},
+      {"lost", limits.lost_seconds()},
+      {"assemble", limits.assemble_seconds()},
+      {"collective", limits.collective_seconds()},
+      {"abort", limits.abort_seconds()},
+      {"stall", limits.stall_seconds()},
+      {"coordinator_away", limits.coordinator_away_seconds()}};
   for (const auto& [name, value] : seconds) {
     keys->emplace_back(fmt::format("limits.{}_seconds", name), Real(value));
   }

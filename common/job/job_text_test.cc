@@ -38,7 +38,7 @@ const char* const kChanges[][2] = {
     {"policy: qsr, alpha: 0.02", "policy: swap, switch_step: 9"},
     {"optimizer: local", "optimizer: reset"},
     {"every_epochs: 1", "every_steps: 10"},
-    {"seed: 1", "limits: {stall_seconds: 7.25, attempts: 9}"},
+    {"seed: 1", "limits: {stall_seconds: 7.25, attempts: 9, coordinator_away_seconds: 0}"},
 };
 
 TEST(FormatJobTest, ParsesToTheSameJob) {

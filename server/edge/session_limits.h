@@ -7,13 +7,13 @@
 
 namespace rondo::server {
 
-// The coordinator may be away for ever: coordinator_away_seconds stays 0 until a job key says more.
 inline v1::SessionLimits SessionLimitsFromJob(const v1::Job& job) {
   v1::SessionLimits limits;
   limits.set_heartbeat_seconds(job.limits().heartbeat_seconds());
   limits.set_silent_seconds(job.limits().silent_seconds());
   limits.set_collective_seconds(job.limits().collective_seconds());
   limits.set_abort_seconds(job.limits().abort_seconds());
+  limits.set_coordinator_away_seconds(job.limits().coordinator_away_seconds());
   return limits;
 }
 
