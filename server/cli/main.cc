@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/nearest.h"
+#include "common/version.h"
 #include "server/cli/exit_code.h"
 #include "server/cli/export.h"
 #include "server/cli/plan.h"
@@ -49,6 +50,7 @@ std::string UsageText(const CLI::App& app, const std::string& verb, const std::s
 int Main(int argc, char** argv) {
   CLI::App app("Trains one model on many workers in rounds, and tells what happened", "rondo");
   app.require_subcommand(1);
+  app.set_version_flag("--version", fmt::format("rondo {}", kVersion));
   int exit_code = kExitDone;
   AddRunVerb(app, &exit_code);
   AddPlanVerb(app, &exit_code);
@@ -59,8 +61,8 @@ int Main(int argc, char** argv) {
   AddExportVerb(app, &exit_code);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return app.exit(asked);
   } catch (const CLI::ParseError& error) {
     const std::string verb = argc > 1 ? argv[1] : "";
     const std::string stray = argc > 2 && argv[2][0] != '-' ? argv[2] : "";

@@ -7,6 +7,7 @@
 
 #include "common/job/limits.h"
 #include "common/status_macros.h"
+#include "common/version.h"
 
 namespace rondo::server {
 
@@ -37,10 +38,14 @@ absl::StatusOr<Flags> ParseFlags(int argc, const char* const* argv,
       "start when so many workers have joined; raises workers.max, or lowers workers.min, to it");
   app.add_option("--log-format", log_format, "text or json")->capture_default_str();
   app.add_option("--log-level", log_level, "debug, info, warning or error")->capture_default_str();
+  app.set_version_flag("--version", fmt::format("rondo-coordinator {}\n", kVersion));
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     *text = FlagsText{app.help()};
+    return flags;
+  } catch (const CLI::CallForVersion& version) {
+    *text = FlagsText{version.what()};
     return flags;
   } catch (const CLI::ParseError& error) {
     return absl::InvalidArgumentError(

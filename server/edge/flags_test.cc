@@ -34,6 +34,14 @@ TEST(FlagsTest, FillsInDefaults) {
   EXPECT_EQ(here.files_dir, ".");
 }
 
+TEST(FlagsTest, SaysItsVersion) {
+  const std::vector<const char*> arguments = {"rondo-coordinator", "--version"};
+  std::optional<FlagsText> shown;
+  ASSERT_TRUE(ParseFlags(2, arguments.data(), &shown).ok());
+  ASSERT_TRUE(shown.has_value());
+  EXPECT_THAT(shown->text, testing::MatchesRegex("rondo-coordinator [0-9]+[.][0-9]+[.][0-9]+\n"));
+}
+
 TEST(FlagsTest, TakesEveryFlag) {
   ASSERT_OK_AND_ASSIGN(const Flags flags,
                        Parse({"--job", "a", "--state", "s", "--files", "f", "--listen", "0.0.0.0:7",

@@ -121,6 +121,7 @@ TEST_P(JobRunModeTest, ThreeWorkersTrainAJobToItsEnd) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.reason;
   for (const FakeWorkerResult& result : results) {
     EXPECT_EQ(result.goodbye.reason(), v1::GOODBYE_REASON_DONE) << result.goodbye.text();
+    EXPECT_TRUE(result.status.ok()) << result.status.error_message();
     EXPECT_THAT(result.orders, SizeIs(4));
     EXPECT_THAT(result.commits, SizeIs(4));
   }

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "common/version.h"
 #include "tests/e2e/digits_job.h"
 #include "tests/e2e/program.h"
 
@@ -108,6 +109,15 @@ TEST(WrongUsageTest, OutputThatCannotBeWrittenIsAnError) {
                                 Runfile("server/rondo"), folder + "/job.yaml"});
   EXPECT_EQ(ended.exit_code, 1) << ended;
   EXPECT_THAT(ended.err, HasSubstr("cannot write the output"));
+}
+
+TEST(WrongUsageTest, EachProgramSaysItsVersion) {
+  for (const std::string name : {"rondo", "rondo-coordinator", "rondo-worker"}) {
+    const std::string folder = name == "rondo-worker" ? "worker/" : "server/";
+    const Ended ended = RunToEnd({Runfile(folder + name), "--version"});
+    EXPECT_EQ(ended.exit_code, 0) << ended;
+    EXPECT_EQ(ended.out, name + " " + kVersion + "\n");
+  }
 }
 
 TEST(WrongUsageTest, AJobFileThatIsNotThereIsNamed) {

@@ -22,6 +22,7 @@ namespace rondo::worker {
 struct StreamLost {
   uint64_t dial = 0;
   std::string text;
+  bool expected = false;  // Right after Goodbye, Refuse or Wait.
 };
 struct Received {
   uint64_t dial = 0;

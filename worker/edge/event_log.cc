@@ -41,6 +41,7 @@ template <typename Body>
 void Log(const Body&, const CoordinatorMessage&) {}
 
 void Log(const StreamLost& event) {
+  if (event.expected) return;  // Goodbye, Refuse and Wait have been told.
   rondo::LogEvent(LogLevel::kWarning, "stream_lost",
                   {{"dial", fmt::format("{}", event.dial)}, {"reason", event.text}});
 }

@@ -15,6 +15,7 @@
 #include "absl/strings/str_split.h"
 #include "common/ids.h"
 #include "common/status_macros.h"
+#include "common/version.h"
 
 namespace rondo::worker {
 namespace {
@@ -128,10 +129,13 @@ std::variant<Flags, UsageExit> ParseFlags(int argc, const char* const* argv) {
   app.add_option("--log-format", texts.log_format, "text or json")->capture_default_str();
   app.add_option("--log-level", texts.log_level, "debug, info, warning or error")
       ->capture_default_str();
+  app.set_version_flag("--version", fmt::format("rondo-worker {}\n", kVersion));
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     return UsageExit{0, app.help()};
+  } catch (const CLI::CallForVersion& version) {
+    return UsageExit{0, version.what()};
   } catch (const CLI::ParseError& error) {
     return UsageExit{2, fmt::format("rondo-worker: {}\nTry --help.\n", error.what())};
   }

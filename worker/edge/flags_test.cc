@@ -64,5 +64,13 @@ TEST(FlagsTest, KnowsLoopback) {
   }
 }
 
+TEST(FlagsTest, SaysItsVersion) {
+  const auto parsed = Parse({"--version"});
+  ASSERT_TRUE(std::holds_alternative<UsageExit>(parsed));
+  EXPECT_EQ(std::get<UsageExit>(parsed).code, 0);
+  EXPECT_EQ(std::get<UsageExit>(parsed).text.rfind("rondo-worker 0.", 0), 0u);
+  EXPECT_EQ(std::get<UsageExit>(parsed).text.back(), '\n');
+}
+
 }  // namespace
 }  // namespace rondo::worker

@@ -108,7 +108,8 @@ class Session::Call final
     }
     if (post) {
       shared->options.post(StreamLost{
-          dial_, status.ok() ? "the coordinator closed the stream" : status.error_message()});
+          dial_, status.ok() ? "the coordinator closed the stream" : status.error_message(),
+          parting_});
     }
     absl::MutexLock lock(&shared->mutex);
     over_ = true;  // From here on the session may destroy this call.
@@ -137,6 +138,7 @@ class Session::Call final
       const absl::Status job = shared_->options.on_job(incoming_.welcome().job(), message->term);
       if (!job.ok()) message = job;
     }
+    parting_ = incoming_.has_goodbye() || incoming_.has_refuse() || incoming_.has_wait();
     if (message.ok()) {
       shared_->options.post(Received{dial_, *std::move(message)});
     } else {
@@ -149,6 +151,7 @@ class Session::Call final
   const std::unique_ptr<v1::Training::Stub> stub_;
   grpc::ClientContext context_;
   v1::CoordinatorMessage incoming_;
+  bool parting_ = false;  // The last message was one after which the stream ends.
   bool over_ = false;
 
   absl::Mutex mutex_;

@@ -15,6 +15,8 @@
 #include "absl/synchronization/mutex.h"
 #include "common/clock.h"
 #include "proto/rondo/v1/training.grpc.pb.h"
+#include "worker/core/actions.h"
+#include "worker/core/messages.h"
 #include "worker/runtime/attendant.h"
 
 namespace rondo::worker {
@@ -223,6 +225,31 @@ TEST(SessionTest, LeaveIsSaidAndEverythingIsWrittenBeforeTheEnd) {
   worker.attendant().Post(LeaveRequested{});  // The second one is final.
   EXPECT_EQ(worker.attendant().WaitForExit().code, kExitLeft);
   worker.session().Finish(absl::Seconds(10));
+}
+
+TEST(SessionTest, AnEndAfterThePartingWordIsExpectedAndABreakIsNot) {
+  v1::CoordinatorMessage wait = Message();
+  wait.mutable_wait()->set_reason(v1::WAIT_REASON_FULL);
+  wait.mutable_wait()->set_retry_seconds(1);
+  v1::CoordinatorMessage goodbye = Message();
+  goodbye.mutable_goodbye()->set_reason(v1::GOODBYE_REASON_DONE);
+  for (const auto& [message, expected] :
+       {std::pair{goodbye, true}, {Refuse("over"), true}, {wait, true}, {Welcome(), false}}) {
+    FakeCoordinator coordinator;
+    coordinator.WillAnswer(message, /*then_break=*/true);
+    Queue<Event> events;
+    Session session({[&] { return coordinator.Channel(); },
+                     [&](Event event) { events.Push(std::move(event)); },
+                     [](const v1::Job&, Term) { return absl::OkStatus(); }});
+    session.Open(1);
+    Hello hello;
+    hello.name = "w1";
+    session.Send(WorkerMessage{"", {}, hello});
+    EXPECT_TRUE(std::holds_alternative<Received>(events.Pop()));
+    const Event end = events.Pop();
+    ASSERT_TRUE(std::holds_alternative<StreamLost>(end));
+    EXPECT_EQ(std::get<StreamLost>(end).expected, expected) << message.ShortDebugString();
+  }
 }
 
 }  // namespace

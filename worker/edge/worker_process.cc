@@ -18,21 +18,20 @@
 #include "absl/synchronization/mutex.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/version.h"
 #include "worker/edge/data_plane.h"
 #include "worker/edge/event_log.h"
 #include "worker/edge/job_codec.h"
 #include "worker/edge/job_loader.h"
 #include "worker/edge/session.h"
 #include "worker/edge/state_uploader.h"
+#include "worker/engine/torch_version.h"
 #include "worker/runtime/attendant.h"
 #include "worker/runtime/heartbeat.h"
 #include "worker/runtime/trainer.h"
 
 namespace rondo::worker {
 namespace {
-
-constexpr char kRondoVersion[] = "0.1.0";
-constexpr char kTorchVersion[] = "2.15.0";  // What deploy/setup installs.
 
 // The job of the last Welcome. Threads: any.
 class CurrentJob {
@@ -72,8 +71,8 @@ MachineConfig ConfigOf(const Flags& flags) {
   MachineConfig config;
   config.name = flags.name;
   config.incarnation = {RandomWord()};
-  config.rondo_version = kRondoVersion;
-  config.torch_version = kTorchVersion;
+  config.rondo_version = kVersion;
+  config.torch_version = TorchVersion();
   config.host = host;
   config.pid = getpid();
   config.seed = RandomWord();
