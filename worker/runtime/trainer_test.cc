@@ -179,7 +179,7 @@ TEST(TrainerTest, AParallelStepWithoutAnyFiniteGradientFailsWithThatCause) {
 }
 
 // As DistributedDataParallel with find_unused_parameters: who has no gradient counts as zero.
-TEST(TrainerTest, AParameterMovesOnAllMembersIfAnyOfThemHadAGradient) {
+TEST(TrainerTest, AParameterMovesOnAllMembersIfAnyOfThemHadAGradient) {  // S42
   std::vector<QuadraticOptions> options(2);
   for (QuadraticOptions& each : options) each.optimizer.weight_decay = 0.5;
   options[1].tail_used = false;
