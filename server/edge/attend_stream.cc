@@ -55,10 +55,12 @@ void AttendStream::BeginClosing(const grpc::Status& status) {
   final_status_ = status;
   FinishWhenIdle();
   if (finished_) return;
-  // What is queued must be read soon. The alarm holds the stream until it rings or is cancelled.
+  // What is queued must be read soon. The alarm keeps its callback as long as it lives itself, so
+  // that must not own the stream, whose part the alarm is.
   flush_alarm_.Set(std::chrono::system_clock::now() + std::chrono::seconds(limits_.flush_seconds),
-                   [self = shared_from_this()](bool rang) {
-                     if (!rang) return;
+                   [weak = weak_from_this()](bool rang) {
+                     const std::shared_ptr<AttendStream> self = weak.lock();
+                     if (!rang || self == nullptr) return;
                      absl::MutexLock lock(&self->mutex_);
                      self->Cut(fmt::format("it did not read its last messages within {} s",
                                            self->limits_.flush_seconds));
