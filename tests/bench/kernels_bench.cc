@@ -37,6 +37,7 @@
 #include "kernels/accumulate.h"
 #include "kernels/adamw.h"
 #include "kernels/cpu_path.h"
+#include "kernels/flat_floats.h"
 #include "kernels/norm.h"
 #include "kernels/sgd.h"
 #include "kernels/span.h"
@@ -56,7 +57,7 @@ struct Memory {
   explicit Memory(int64_t n) : spans(4), from(Bytes(n)), to(Bytes(n)) {
     std::mt19937 generator(1);
     std::normal_distribution<float> normal;
-    for (std::vector<float>& span : spans) {
+    for (FlatFloats& span : spans) {
       span.resize(static_cast<size_t>(n));
       for (float& x : span) x = normal(generator);
     }
@@ -67,9 +68,9 @@ struct Memory {
     return {spans[index].data(), static_cast<int64_t>(spans[index].size())};
   }
 
-  std::vector<std::vector<float>> spans;
-  std::vector<char> from;
-  std::vector<char> to;
+  std::vector<FlatFloats> spans;
+  std::vector<char, HugePageAllocator<char>> from;
+  std::vector<char, HugePageAllocator<char>> to;
 };
 
 struct Benchmark {

@@ -97,17 +97,17 @@ Optimizer::Optimizer(const OptimizerOptions& options, const Layout& layout)
   }
   const bool adamw = options.kind == OptimizerKind::kAdamw;
   moments_.resize(adamw ? 2 : options.momentum > 0 ? 1 : 0);
-  for (std::vector<float>& moment : moments_) moment.resize(static_cast<size_t>(size_));
+  for (FlatFloats& moment : moments_) moment.resize(static_cast<size_t>(size_));
 }
 
 std::vector<DeviceSpan<float>> Optimizer::moments() {
   std::vector<DeviceSpan<float>> spans;
-  for (std::vector<float>& moment : moments_) spans.emplace_back(moment.data(), size_);
+  for (FlatFloats& moment : moments_) spans.emplace_back(moment.data(), size_);
   return spans;
 }
 
 void Optimizer::Reset() {
-  for (std::vector<float>& moment : moments_) std::fill(moment.begin(), moment.end(), 0.0f);
+  for (FlatFloats& moment : moments_) std::fill(moment.begin(), moment.end(), 0.0f);
   step_count_ = 0;
 }
 

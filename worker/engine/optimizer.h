@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "kernels/flat_floats.h"
 #include "kernels/span.h"
 #include "worker/engine/layout.h"
 
@@ -77,7 +78,7 @@ class Optimizer {
   const OptimizerOptions options_;
   const int64_t size_;
   std::vector<Place> places_;  // One a parameter.
-  std::vector<std::vector<float>> moments_;
+  std::vector<FlatFloats> moments_;
   int64_t step_count_ = 0;
 };
 

@@ -15,7 +15,7 @@ absl::StatusOr<DeviceSpan<float>> GradientReducer::Reduce(const CallId& call,
                                                           absl::Duration timeout,
                                                           Communicator* group) {
   const float factor = input.factor;
-  std::vector<float>& buffer = Buffer(1 - last_);
+  FlatFloats& buffer = Buffer(1 - last_);
   const DeviceSpan<float> values(buffer.data(), size_);
   if (factor == 0) {
     std::fill(buffer.begin(), buffer.end(), 0.0f);

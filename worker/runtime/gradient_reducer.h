@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "kernels/flat_floats.h"
 #include "kernels/span.h"
 #include "worker/collectives/communicator.h"
 
@@ -58,7 +59,7 @@ class GradientReducer {
 
  private:
   // Memory comes with the first use: a job of local rounds needs none.
-  std::vector<float>& Buffer(int which) {
+  FlatFloats& Buffer(int which) {
     buffers_[which].resize(static_cast<size_t>(size_ + tensors_ + 1));
     return buffers_[which];
   }
@@ -66,7 +67,7 @@ class GradientReducer {
 
   const int64_t size_;
   const int64_t tensors_;
-  std::vector<float> buffers_[2];
+  FlatFloats buffers_[2];
   int last_ = 0;
   std::optional<int64_t> last_step_;
 };

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "common/status_macros.h"
-#include "kernels/accumulate.h"
 #include "kernels/norm.h"
 #include "worker/runtime/costs.h"
 
@@ -70,7 +69,6 @@ absl::StatusOr<Reduced> ReduceLocal(const Reduce& reduce, absl::Duration timeout
   CostMeter meter(*group, clock);
   RETURN_IF_ERROR(group->AllReduceSum(call, state->staging(), timeout));
   reduced.reduced.costs.push_back(meter.Read(CostPhase::kReduce, 1));
-  if (size > 1) RETURN_IF_ERROR(Scale(state->staging(), 1.0f / static_cast<float>(size)));
   if (!state->staged_integers().empty()) {
     meter.Restart();
     call.phase = rondo::Phase::kBuffers;
@@ -78,7 +76,9 @@ absl::StatusOr<Reduced> ReduceLocal(const Reduce& reduce, absl::Duration timeout
         ShareIntegers(call, shares.first_with_weight, timeout, group, state->staged_integers()));
     reduced.reduced.costs.push_back(meter.Read(CostPhase::kBuffers, 1));
   }
-  ASSIGN_OR_RETURN(reduced.reduced.state_hash, state->HashStaged());
+  ASSIGN_OR_RETURN(
+      reduced.reduced.state_hash,
+      size > 1 ? state->ScaleStaged(1.0f / static_cast<float>(size)) : state->HashStaged());
   ASSIGN_OR_RETURN(const Norm norm, ComputeNorm(state->staged_parameters()));
   reduced.reduced.parameter_norm_squared = norm.squared;
   ASSIGN_OR_RETURN(const bool moments_finite, state->MomentsAreFinite());

@@ -119,6 +119,21 @@ absl::StatusOr<uint64_t> MemberState::HashBase() {
 absl::StatusOr<uint64_t> MemberState::HashStaged() {
   return HashOf(staged_parameters(), staged_buffers());
 }
+absl::StatusOr<uint64_t> MemberState::ScaleStaged(float factor) {
+  constexpr int64_t kBlock = 1 << 15;             // 128 KB: still in the cache when it is hashed.
+  const int64_t hashed = parameters_ + buffers_;  // Moments behind them are not part of the hash.
+  const DeviceSpan<float> all = staging();
+  uint64_t hash = 0;
+  for (int64_t first = 0; first < all.size; first += kBlock) {
+    const int64_t count = std::min(kBlock, all.size - first);
+    RETURN_IF_ERROR(Scale(all.Sub(first, count), factor));
+    const int64_t part = std::clamp<int64_t>(hashed - first, 0, count);
+    ASSIGN_OR_RETURN(const uint64_t sum,
+                     StateHash(all.Sub(first, part), static_cast<uint64_t>(first)));
+    hash += sum;
+  }
+  return hash;
+}
 absl::StatusOr<uint64_t> MemberState::HashAfterSteps() {
   return HashOf(engine_->parameters(), staged_buffers());
 }

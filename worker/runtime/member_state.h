@@ -18,6 +18,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "kernels/flat_floats.h"
 #include "kernels/span.h"
 #include "worker/engine/engine.h"
 #include "worker/engine/optimizer.h"
@@ -59,6 +60,8 @@ class MemberState {
   // State hash (DESIGN 7) and norm of parameters and float buffers.
   absl::StatusOr<uint64_t> HashWorking();
   absl::StatusOr<uint64_t> HashBase();
+  // Multiplies what is staged by `factor` and hashes the result as HashStaged does, in one scan.
+  absl::StatusOr<uint64_t> ScaleStaged(float factor);
   absl::StatusOr<uint64_t> HashStaged();
   // Of the working parameters with the staged buffers.
   absl::StatusOr<uint64_t> HashAfterSteps();
@@ -70,7 +73,7 @@ class MemberState {
   std::span<int64_t> given_integers(bool base);
 
  private:
-  DeviceSpan<float> Whole(std::vector<float>& flat) {
+  DeviceSpan<float> Whole(FlatFloats& flat) {
     return {flat.data(), static_cast<int64_t>(flat.size())};
   }
   void CopyWorkingTo(float* flat);
@@ -81,8 +84,8 @@ class MemberState {
   const int64_t parameters_;
   const int64_t buffers_;
   std::vector<DeviceSpan<float>> averaged_moments_;  // Empty unless the job averages them.
-  std::vector<float> base_;
-  std::vector<float> staging_;
+  FlatFloats base_;
+  FlatFloats staging_;
   std::vector<int64_t> base_integers_;
   std::vector<int64_t> staged_integers_;
   bool has_base_ = false;

@@ -2,7 +2,6 @@
 
 #include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/zeros.h>
@@ -21,12 +20,19 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/status_macros.h"
+#include "kernels/flat_floats.h"
 #include "kernels/norm.h"
 #include "worker/engine/torch/guarded.h"
 #include "worker/engine/torch/loss.h"
 
 namespace rondo {
 namespace {
+
+// A flat tensor of zeros over `memory`, which must outlive it.
+at::Tensor Allocate(int64_t size, FlatFloats* memory) {
+  memory->assign(static_cast<size_t>(size), 0.0f);
+  return at::from_blob(memory->data(), {size});
+}
 
 at::Tensor View(const at::Tensor& flat, const LayoutEntry& entry) {
   return flat.narrow(0, entry.offset, entry.size).view(entry.shape);
@@ -109,8 +115,8 @@ absl::Status FlatEngine::LayOut() {
 
 void FlatEngine::BindParameters() {
   const c10::NoGradGuard no_grad;
-  parameters_ = at::empty({layout_.parameter_count()});
-  gradients_ = at::zeros({layout_.parameter_count()});
+  parameters_ = Allocate(layout_.parameter_count(), &parameter_memory_);
+  gradients_ = Allocate(layout_.parameter_count(), &gradient_memory_);
   has_gradient_.resize(layout_.parameters.size());
   const std::vector<NamedTensor> tensors = module_->Parameters();
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -129,7 +135,7 @@ void FlatEngine::BindParameters() {
 
 void FlatEngine::BindBuffers() {
   const c10::NoGradGuard no_grad;
-  float_buffers_ = at::empty({layout_.float_buffer_count()});
+  float_buffers_ = Allocate(layout_.float_buffer_count(), &float_buffer_memory_);
   integer_buffers_.resize(static_cast<size_t>(layout_.integer_buffer_count()));
   const std::vector<NamedTensor> buffers = module_->Buffers();
   size_t next_float = 0;

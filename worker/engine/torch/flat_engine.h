@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "kernels/flat_floats.h"
 #include "worker/engine/create_engine.h"
 #include "worker/engine/engine.h"
 #include "worker/engine/torch/module.h"
@@ -72,6 +73,7 @@ class FlatEngine final : public Engine {
   const EngineOptions options_;
   std::unique_ptr<TorchModule> module_;
   Layout layout_;
+  FlatFloats parameter_memory_, gradient_memory_, float_buffer_memory_;
   at::Tensor parameters_, gradients_, float_buffers_;  // flat, float32, contiguous
   std::vector<int64_t> integer_buffers_;
   std::vector<BufferPlace> buffer_places_;  // one a buffer of the module, in its order
