@@ -32,6 +32,12 @@ int LocalExitCodeOf(const absl::Status& status) {
   return code == kExitAway ? kExitFault : code;
 }
 
+int RunExitCode(int launched, v1::JobState state, bool stop_requested) {
+  if (state == v1::JOB_STATE_DONE) return kExitDone;
+  const bool stopped = state == v1::JOB_STATE_STOPPED && stop_requested;
+  return stopped && launched == kExitDone ? kExitLeft : launched;
+}
+
 int ReportStatus(const absl::Status& status) {
   Print(status);
   return ExitCodeOf(status);

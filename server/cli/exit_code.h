@@ -3,6 +3,7 @@
 #define RONDO_SERVER_CLI_EXIT_CODE_H_
 
 #include "absl/status/status.h"
+#include "proto/rondo/v1/jobs.pb.h"
 
 namespace rondo::cli {
 
@@ -21,6 +22,11 @@ enum ExitCode : int {
 int ExitCodeOf(const absl::Status& status);
 // Of a verb that works on files alone: Unavailable is a fault (1).
 int LocalExitCodeOf(const absl::Status& status);
+
+// Of `rondo run`: `launched` is what its processes came to, `state` the job's last one. A job that
+// is done is done, whatever became of a process after its last round; an orderly stop is no fault
+// of the coordinator's, and yet a job that `stop_requested` ended is not done.
+int RunExitCode(int launched, v1::JobState state, bool stop_requested);
 
 // Prints "rondo: <message>" on standard error when `status` is not OK; returns its exit code.
 int ReportStatus(const absl::Status& status);

@@ -139,9 +139,7 @@ absl::StatusOr<int> RunJob(const Options& options) {
   // Not fmt::print, which throws when the terminal was closed: the exit code is the run's.
   std::fputs(SummaryText(*summary).c_str(), options.json ? stderr : stdout);
   if (options.json) std::fputs((SummaryJson(*summary).dump() + "\n").c_str(), stdout);
-  // An orderly stop is no fault of the coordinator's, and yet the job is not done.
-  const bool left = launcher->stop_requested() && summary->status.state() == v1::JOB_STATE_STOPPED;
-  return left && *exit_code == kExitDone ? kExitLeft : *exit_code;
+  return RunExitCode(*exit_code, summary->status.state(), launcher->stop_requested());
 }
 
 int RunAndReport(const Options& options) {
