@@ -8,14 +8,16 @@
 
 namespace rondo::server {
 
-JobMachine::JobMachine(MachineConfig config) : impl_(std::make_unique<Impl>(std::move(config))) {}
+JobMachine::JobMachine(MachineConfig config, History history)
+    : impl_(std::make_unique<Impl>(std::move(config), std::move(history))) {}
 JobMachine::~JobMachine() = default;
 Effects JobMachine::Start(absl::Time now) { return impl_->Start(now); }
 Effects JobMachine::Handle(const Event& event, absl::Time now) { return impl_->Handle(event, now); }
 StatusView JobMachine::status(absl::Time now) const { return impl_->status(now); }
 std::vector<WorkerRow> JobMachine::workers() const { return impl_->workers(); }
 
-JobMachine::Impl::Impl(MachineConfig config) : config_(std::move(config)) {}
+JobMachine::Impl::Impl(MachineConfig config, History history)
+    : config_(std::move(config)), history_(std::move(history)) {}
 
 Effects JobMachine::Impl::Start(absl::Time now) {
   now_ = now;
@@ -110,6 +112,11 @@ void JobMachine::Impl::SayOn(StreamId stream, CoordinatorBody body) {
 void JobMachine::Impl::Close(StreamId stream, std::string reason) {
   pending_.erase(stream);
   out_.effects.push_back(CloseStream{stream, std::move(reason)});
+}
+
+void JobMachine::Impl::Journal(Record record) {
+  Apply(record, &history_);
+  out_.records.push_back(std::move(record));
 }
 
 void JobMachine::Impl::Note(std::string kind, std::string text) {

@@ -20,6 +20,7 @@
 
 #include "absl/time/time.h"
 #include "common/ids.h"
+#include "server/core/history.h"
 #include "server/core/messages.h"
 #include "server/core/policy.h"
 #include "server/core/records.h"
@@ -201,8 +202,9 @@ struct WorkerRow {
 
 class JobMachine {
  public:
-  // Begins the term: Start() gives its first records.
-  explicit JobMachine(MachineConfig config);
+  // Begins the term: Start() gives its first records. `history`: what the journal says so far; the
+  // config's term is the one after its.
+  explicit JobMachine(MachineConfig config, History history = {});
   ~JobMachine();
   JobMachine(const JobMachine&) = delete;
   JobMachine& operator=(const JobMachine&) = delete;

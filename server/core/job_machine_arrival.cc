@@ -96,10 +96,10 @@ void JobMachine::Impl::WelcomeWorker(Worker& worker, StreamId stream, const Hell
 
 // What the worker holds, from what it says and what the journal knows (rules 2, 7, 8).
 std::vector<StagedFate> JobMachine::Impl::AdoptState(Worker& worker, const Returning& returning) {
-  const auto committed = commits_.find(returning.round);
+  const auto committed = history_.commits.find(returning.round);
   if (returning.round) {
     const bool known =
-        committed != commits_.end() && committed->second.state_hash == returning.state_hash;
+        committed != history_.commits.end() && committed->second.state_hash == returning.state_hash;
     worker.holds = known ? std::optional(returning.round) : std::nullopt;
   } else if (worker.holds && *worker.holds) {
     worker.holds.reset();  // It had a state and says that it has none.
@@ -107,8 +107,8 @@ std::vector<StagedFate> JobMachine::Impl::AdoptState(Worker& worker, const Retur
   std::vector<StagedFate> fates;
   for (const StagedResult& staged : returning.staged) {
     StagedFate fate{staged.round, staged.group, staged.attempt, Fate::kAborted};
-    const auto it = commits_.find(staged.round);
-    if (it != commits_.end() && it->second.group == staged.group &&
+    const auto it = history_.commits.find(staged.round);
+    if (it != history_.commits.end() && it->second.group == staged.group &&
         it->second.attempt == staged.attempt && it->second.state_hash == staged.state_hash) {
       fate.fate = Fate::kCommitted;
       worker.holds = staged.round;

@@ -79,8 +79,6 @@ bool JobMachine::Impl::AdvanceEvaluating() {
     record.loss /= static_cast<double>(record.count);
     record.accuracy = correct / static_cast<double>(record.count);
     Journal(record);
-    totals_.last_evaluation = record;
-    totals_.evaluate_seconds += record.seconds;
   }
   return Go(Phase::kBorder);
 }
@@ -164,7 +162,6 @@ void JobMachine::Impl::On(const CheckpointCompleted& event) {
     return;
   }
   saved_step_ = event.step;
-  totals_.checkpoint_step = event.step;
   Journal(CheckpointRecord{committed_.round, committed_.step, committed_.state_hash});
   Go(Phase::kBorder);
 }

@@ -109,7 +109,7 @@ bool JobMachine::Impl::BeginFirstGroup() {
     }
   }
   StartPolicy policy = {config_.workers_min, config_.workers_max, config_.wait};
-  if (config_.workers_at_start != 0 && !last_group_) {
+  if (config_.workers_at_start != 0 && !history_.last_group) {
     policy.workers_min = policy.workers_max = config_.workers_at_start;
   }
   const StartDecision start = DecideStart(policy, candidates, now_);
@@ -214,10 +214,9 @@ std::vector<Member> JobMachine::Impl::NeedsOf(const std::vector<Worker*>& member
 }
 
 bool JobMachine::Impl::BeginGroup(Purpose purpose, std::vector<Member> members) {
-  last_group_ = last_group_.Next();
   Assemble message;
   message.purpose = purpose;
-  message.group = last_group_;
+  message.group = history_.last_group.Next();
   message.members = std::move(members);
   for (uint32_t rank = 0; rank < message.members.size(); ++rank) {
     const StateNeed need = message.members[rank].need;

@@ -17,6 +17,7 @@
 
 #include "absl/time/time.h"
 #include "server/core/assembly.h"
+#include "server/core/history.h"
 #include "server/core/job_machine.h"
 #include "server/core/membership.h"
 #include "server/core/plan.h"
@@ -29,7 +30,7 @@ namespace rondo::server {
 // that waits says until when (WakeAt), each time it is asked.
 class JobMachine::Impl {
  public:
-  explicit Impl(MachineConfig config);
+  Impl(MachineConfig config, History history);
 
   Effects Start(absl::Time now);
   Effects Handle(const Event& event, absl::Time now);
@@ -51,24 +52,6 @@ class JobMachine::Impl {
     kOver,
   };
 
-  // The job's state as of the last commit.
-  struct Committed {
-    RoundId round;
-    uint64_t step = 0;
-    uint64_t state_hash = 0;
-    LedgerState ledger;
-    uint64_t syncs = 0;
-    RoundChecksum checksum;
-    // Whose steps are in it.
-    std::vector<Member> contributors;
-    double step_seconds = 0;  // One step's, of the slowest member.
-    double reduce_seconds = 0;
-  };
-  struct StagedKey {
-    GroupId group;
-    uint32_t attempt = 0;
-    uint64_t state_hash = 0;
-  };
   struct Evaluation {
     absl::Time began;
     std::vector<std::optional<Evaluated>> shares;  // By rank of `group_`.
@@ -79,19 +62,6 @@ class JobMachine::Impl {
     std::vector<SaveNow> asked;
     std::optional<std::string> failure;
   };
-  struct Totals {
-    absl::Time started_at = absl::InfinitePast();
-    uint64_t bytes_sent = 0;
-    uint64_t bytes_if_parallel = 0;
-    double step_seconds = 0;
-    double reduce_seconds = 0;
-    double control_seconds = 0;
-    double evaluate_seconds = 0;
-    double last_loss = 0;
-    std::optional<EvaluationRecord> last_evaluation;
-    std::optional<uint64_t> checkpoint_step;
-  };
-
   // Events.
   void On(const StreamOpened& event);
   void On(const StreamClosed& event);
@@ -189,7 +159,8 @@ class JobMachine::Impl {
   void Say(const Worker& worker, CoordinatorBody body);
   void SayOn(StreamId stream, CoordinatorBody body);
   void Close(StreamId stream, std::string reason);
-  void Journal(Record record) { out_.records.push_back(std::move(record)); }
+  // Writes the record down and folds it into `history_`: what it says holds from here on.
+  void Journal(Record record);
   void Note(std::string kind, std::string text);
   void WakeAt(absl::Time at) { out_.wake_at = std::min(out_.wake_at, at); }
   bool Go(Phase phase);
@@ -215,14 +186,13 @@ class JobMachine::Impl {
   Goodbye end_goodbye_;
   bool finished_ = false;
 
-  GroupId last_group_;
-  RoundId last_round_;
+  // What the journal says, the records of this event included.
+  History history_;
+  CommittedState& committed_ = history_.committed;
   std::optional<Group> group_;  // Formed and not broken.
   std::optional<Assembly> assembly_;
   int assembly_failures_ = 0;  // In a row.
   std::optional<Round> round_;
-  Committed committed_;
-  std::map<RoundId, StagedKey> commits_;  // The newest ones.
   uint64_t reported_batch_ = 0;
   uint64_t tail_reported_for_ = 0;  // The global batch whose tails were reported.
   bool evaluation_pending_ = false;
@@ -231,7 +201,6 @@ class JobMachine::Impl {
   std::optional<uint64_t> saved_step_;
   std::optional<Evaluation> evaluation_;
   std::optional<Save> save_;
-  Totals totals_;
 };
 
 }  // namespace rondo::server

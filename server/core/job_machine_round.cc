@@ -21,7 +21,7 @@ absl::Duration JobMachine::Impl::CollectiveLimit() const {
 bool JobMachine::Impl::BeginRound() {
   const size_t count = group_->members.size();
   auto round = DecideOrder(config_.policy, config_.schedule,
-                           {.round = last_round_.Next(),
+                           {.round = history_.last_round.Next(),
                             .group = group_->id,
                             .members = group_->members,
                             .step = committed_.step,
@@ -32,14 +32,12 @@ bool JobMachine::Impl::BeginRound() {
                             .ledger = committed_.ledger});
   if (!round.ok()) return Fail(std::string(round.status().message()));
   ReportGlobalBatch(count);
-  last_round_ = round->id;
   round_ = *std::move(round);
   round_->ordered_at = now_;
   round_->evaluation_due = EvaluationDue(*round_, GlobalBatch(count));
   const uint64_t every = config_.checkpoint_every_steps;
   const uint64_t next = round_->first_step + round_->length;
   round_->save_due = every != 0 && next / every > round_->first_step / every;
-  if (totals_.started_at == absl::InfinitePast()) totals_.started_at = now_;
   Journal(RecordOf(*round_, now_));
   for (size_t rank = 0; rank < count; ++rank) {
     Say(*roster_.Find(round_->members[rank].name), OrderFor(*round_, rank));
@@ -238,9 +236,6 @@ VoteResult JobMachine::Impl::CountVotes() {
   return DecideVote(ballots);
 }
 
-// Who missed more counts as one that holds nothing: it takes all from a peer.
-constexpr size_t kCommitsKept = 1'000;
-
 bool JobMachine::Impl::DecideAttempt() {
   const VoteResult result = CountVotes();
   return result.hash ? CommitRound(*result.hash) : AbortAttempt(result.split);
@@ -249,16 +244,6 @@ bool JobMachine::Impl::DecideAttempt() {
 bool JobMachine::Impl::CommitRound(uint64_t hash) {
   const CommitRecord commit = DecideCommit(*round_, hash, now_);
   Journal(commit);
-  committed_.round = commit.round;
-  committed_.step = commit.first_step + commit.length;
-  committed_.state_hash = hash;
-  committed_.ledger = commit.ledger;
-  committed_.syncs += commit.mode == RoundMode::kParallel ? commit.length : 1;
-  committed_.checksum.Add(static_cast<int64_t>(commit.length));
-  committed_.step_seconds = commit.step_seconds / static_cast<double>(commit.length);
-  committed_.reduce_seconds = commit.reduce_seconds;
-  commits_[commit.round] = {commit.group, commit.attempt, hash};
-  if (commits_.size() > kCommitsKept) commits_.erase(commits_.begin());
   CreditContributors(commit);
   ReportCommit(commit);
   evaluation_pending_ = evaluation_pending_ || round_->evaluation_due;
@@ -271,7 +256,6 @@ bool JobMachine::Impl::CommitRound(uint64_t hash) {
 void JobMachine::Impl::CreditContributors(const CommitRecord& commit) {
   const Commit message{commit.group, commit.round, commit.attempt, commit.state_hash,
                        committed_.step};
-  committed_.contributors.clear();
   for (const RoundMember& member : round_->members) {
     Worker* worker = roster_.Find(member.name, member.incarnation);
     if (worker == nullptr) continue;
@@ -281,9 +265,6 @@ void JobMachine::Impl::CreditContributors(const CommitRecord& commit) {
   for (const Contribution& c : round_->attempt->contributions) {
     const RoundMember& member = round_->members[c.member];
     const bool finite = !member.ready || member.ready->finite;
-    if (finite) {
-      committed_.contributors.push_back({member.name, member.incarnation, StateNeed::kHolds});
-    }
     Worker* worker = roster_.Find(member.name, member.incarnation);
     if (worker == nullptr) continue;
     if (c.reduced && c.reduced->state_hash == commit.state_hash) {
@@ -303,15 +284,6 @@ void JobMachine::Impl::CreditContributors(const CommitRecord& commit) {
 }
 
 void JobMachine::Impl::ReportCommit(const CommitRecord& commit) {
-  totals_.bytes_sent += commit.bytes_sent;
-  totals_.bytes_if_parallel +=
-      commit.length * commit.members.size() *
-      static_cast<uint64_t>(RingBytesPerSync(static_cast<int64_t>(commit.members.size()),
-                                             static_cast<int64_t>(reference_->parameters)));
-  totals_.step_seconds += commit.step_seconds;
-  totals_.reduce_seconds += commit.reduce_seconds;
-  totals_.control_seconds += commit.control_seconds;
-  totals_.last_loss = commit.mean_loss;
   const uint64_t batch = GlobalBatch(commit.members.size());
   if (round_->tail_dropped > 0 && tail_reported_for_ != batch) {
     tail_reported_for_ = batch;

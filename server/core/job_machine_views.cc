@@ -63,8 +63,8 @@ StatusView JobMachine::Impl::status(absl::Time now) const {
   view.total_steps = static_cast<uint64_t>(config_.schedule.steps);
   view.syncs = committed_.syncs;
   view.checksum = committed_.checksum.value();
-  view.last_loss = totals_.last_loss;
-  view.started_at = totals_.started_at;
+  view.last_loss = history_.totals.last_loss;
+  view.started_at = history_.totals.started_at;
   if (view.step < view.total_steps) {
     const auto step = static_cast<int64_t>(committed_.step);
     view.learning_rate = RateAt(config_.schedule, step);
@@ -76,16 +76,16 @@ StatusView JobMachine::Impl::status(absl::Time now) const {
     ++view.members;
     if (round_) view.samples_per_second += worker.progress.samples_per_second;
   }
-  view.bytes_sent = totals_.bytes_sent;
-  view.bytes_sent_if_parallel = totals_.bytes_if_parallel;
-  view.step_seconds = totals_.step_seconds;
-  view.reduce_seconds = totals_.reduce_seconds;
-  view.control_seconds = totals_.control_seconds;
-  view.evaluate_seconds = totals_.evaluate_seconds;
-  view.last_evaluation = totals_.last_evaluation;
+  view.bytes_sent = history_.totals.bytes_sent;
+  view.bytes_sent_if_parallel = history_.totals.bytes_if_parallel;
+  view.step_seconds = history_.totals.step_seconds;
+  view.reduce_seconds = history_.totals.reduce_seconds;
+  view.control_seconds = history_.totals.control_seconds;
+  view.evaluate_seconds = history_.totals.evaluate_seconds;
+  view.last_evaluation = history_.totals.last_evaluation;
   view.parameters = reference_ ? reference_->parameters : 0;
   view.samples_dropped = committed_.ledger.samples_dropped;
-  view.checkpoint_step = totals_.checkpoint_step;
+  view.checkpoint_step = history_.totals.checkpoint_step;
   return view;
 }
 

@@ -36,21 +36,6 @@ struct GroupRecord {
   absl::Time at;
 };
 
-// An order as issued. `rates_hash`: StateHash-like sum over the rates' bits, so that a restarted
-// coordinator can tell whether it computes the same ones.
-struct OrderRecord {
-  RoundId round;
-  GroupId group;
-  RoundMode mode = RoundMode::kLocal;
-  Collective collective = Collective::kRing;
-  uint64_t first_step = 0;
-  uint64_t length = 0;
-  double rate_first = 0;
-  uint64_t rates_hash = 0;
-  std::vector<std::vector<SampleRun>> runs;  // By rank.
-  absl::Time at;
-};
-
 // The cursor and what is owed: position of the next unused sample and the runs that were handed out
 // and not delivered.
 struct LedgerState {
@@ -59,6 +44,28 @@ struct LedgerState {
   std::vector<SampleRun> returned;
   uint64_t samples_used = 0;
   uint64_t samples_dropped = 0;
+};
+
+// An order as issued, with all that a later term needs to take the round up. `rates_hash`:
+// StateHash-like sum over the rates' bits, so that a restarted coordinator can tell whether it
+// computes the same ones. The members are those of `group`.
+struct OrderRecord {
+  RoundId round;
+  GroupId group;
+  RoundMode mode = RoundMode::kLocal;
+  Collective collective = Collective::kRing;
+  double density = 0;
+  uint64_t first_step = 0;
+  uint64_t length = 0;
+  double rate_first = 0;
+  uint64_t rates_hash = 0;
+  std::vector<std::vector<SampleRun>> runs;  // By rank.
+  std::vector<uint64_t> batches;             // By rank: samples of a step.
+  uint64_t tail_dropped = 0;                 // Samples left over at ends of epochs.
+  LedgerState after;                         // If every member delivers.
+  bool evaluation_due = false;
+  bool save_due = false;
+  absl::Time at;
 };
 
 // The decision that a round's result is the job's state. Everything that `rondo rounds` shows is
@@ -111,6 +118,16 @@ struct CheckpointRecord {
   uint64_t state_hash = 0;
 };
 
+// The job goes back to the checkpoint of `to_round` (0: to step 0): later rounds are undone,
+// numbers are not used again.
+struct RewindRecord {
+  RoundId to_round;
+  uint64_t to_step = 0;
+  RoundId first_undone;  // The oldest round that is undone; 0: none was committed since.
+  std::string reason;
+  absl::Time at;
+};
+
 // One line of history for people: kind in snake_case, text in words.
 struct NoticeRecord {
   absl::Time at;
@@ -132,7 +149,7 @@ struct EndRecord {
 
 using Record =
     std::variant<TermRecord, ReferenceRecord, GroupRecord, OrderRecord, CommitRecord, VoidRecord,
-                 EvaluationRecord, CheckpointRecord, NoticeRecord, EndRecord>;
+                 EvaluationRecord, CheckpointRecord, NoticeRecord, EndRecord, RewindRecord>;
 
 }  // namespace rondo::server
 

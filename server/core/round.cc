@@ -80,7 +80,15 @@ OrderRecord RecordOf(const Round& round, absl::Time now) {
   record.length = round.length;
   record.rate_first = round.rates.front();
   record.rates_hash = HashRates(round.rates);
-  for (const RoundMember& member : round.members) record.runs.push_back(member.runs);
+  record.density = round.density;
+  for (const RoundMember& member : round.members) {
+    record.runs.push_back(member.runs);
+    record.batches.push_back(member.batch);
+  }
+  record.tail_dropped = round.tail_dropped;
+  record.after = round.after;
+  record.evaluation_due = round.evaluation_due;
+  record.save_due = round.save_due;
   record.at = now;
   return record;
 }

@@ -170,6 +170,7 @@ absl::StatusOr<std::vector<Record>> JournalReader::Records() {
     RETURN_IF_ERROR(Collect(db_, "SELECT seq, record FROM evaluations", DecodeEvaluation, &all));
     RETURN_IF_ERROR(Collect(db_, "SELECT seq, record FROM checkpoints", DecodeCheckpoint, &all));
     RETURN_IF_ERROR(Collect(db_, "SELECT seq, record FROM notices", DecodeNotice, &all));
+    RETURN_IF_ERROR(Collect(db_, "SELECT seq, record FROM rewinds", DecodeRewind, &all));
     return Collect(db_, "SELECT seq, record FROM \"end\"", DecodeEnd, &all);
   };
   RETURN_IF_ERROR(db_.Run("BEGIN"));

@@ -1,4 +1,4 @@
-// The tables of journal.db, version 1. `seq` numbers the records of all tables in the order of
+// The tables of journal.db, version 2. `seq` numbers the records of all tables in the order of
 // decisions; `record` holds the whole record (proto/rondo/v1/journal.proto); the other columns are
 // for people: `sqlite3 journal.db "select round, length, mean_loss from commits"`.
 #ifndef RONDO_SERVER_EDGE_JOURNAL_SCHEMA_H_
@@ -8,7 +8,7 @@
 
 namespace rondo::server {
 
-inline constexpr int64_t kJournalVersion = 1;  // PRAGMA user_version.
+inline constexpr int64_t kJournalVersion = 2;  // PRAGMA user_version.
 
 inline constexpr char kJournalTables[] = R"sql(
 CREATE TABLE job (id TEXT PRIMARY KEY, name TEXT NOT NULL, frozen BLOB NOT NULL, at REAL NOT NULL);
@@ -43,6 +43,8 @@ CREATE TABLE notices (seq INTEGER PRIMARY KEY, number INTEGER NOT NULL, at REAL 
 CREATE TABLE "end" (seq INTEGER PRIMARY KEY, state TEXT NOT NULL, reason TEXT NOT NULL,
   step INTEGER NOT NULL, syncs INTEGER NOT NULL, checksum INTEGER NOT NULL, at REAL NOT NULL,
   record BLOB NOT NULL);
+CREATE TABLE rewinds (seq INTEGER PRIMARY KEY, to_round INTEGER NOT NULL, to_step INTEGER NOT NULL,
+  first_undone INTEGER NOT NULL, reason TEXT NOT NULL, at REAL NOT NULL, record BLOB NOT NULL);
 )sql";
 
 // The number of the newest record; 0: none.
@@ -53,7 +55,7 @@ SELECT max(seq) FROM (SELECT 0 AS seq
   UNION ALL SELECT max(seq) FROM commits UNION ALL SELECT max(seq) FROM voids
   UNION ALL SELECT max(seq) FROM evaluations
   UNION ALL SELECT max(seq) FROM checkpoints UNION ALL SELECT max(seq) FROM notices
-  UNION ALL SELECT max(seq) FROM "end")
+  UNION ALL SELECT max(seq) FROM "end" UNION ALL SELECT max(seq) FROM rewinds)
 )sql";
 
 }  // namespace rondo::server

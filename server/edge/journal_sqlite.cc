@@ -83,6 +83,7 @@ struct SqliteJournal::Statements {
   absl::Status Put(const CheckpointRecord& record);
   absl::Status Put(const NoticeRecord& record);
   absl::Status Put(const EndRecord& record);
+  absl::Status Put(const RewindRecord& record);
 
   SqliteDatabase db;
   int64_t seq = 0;                                         // Of the record being written.
@@ -230,6 +231,19 @@ absl::Status SqliteJournal::Statements::Put(const EndRecord& record) {
       .Bind(int64_t{record.checksum})
       .Bind(Seconds(record.at))
       .BindBlob(EncodeEnd(record))
+      .Run();
+}
+
+absl::Status SqliteJournal::Statements::Put(const RewindRecord& record) {
+  ASSIGN_OR_RETURN(SqliteStatement* const insert,
+                   Get(10, "INSERT INTO rewinds VALUES (?,?,?,?,?,?,?)"));
+  return insert->Bind(seq)
+      .Bind(record.to_round.value)
+      .Bind(record.to_step)
+      .Bind(record.first_undone.value)
+      .BindText(record.reason)
+      .Bind(Seconds(record.at))
+      .BindBlob(EncodeRewind(record))
       .Run();
 }
 

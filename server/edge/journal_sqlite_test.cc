@@ -61,6 +61,11 @@ OrderRecord Order1() {
   record.rate_first = 0.1;
   record.rates_hash = kBig;
   record.runs = {{Run(0), Run(1)}, {}, {Run(2)}};
+  record.density = 0.25;
+  record.batches = {2, 0, kBig};
+  record.tail_dropped = 5;
+  record.after = {2, 3, {Run(4)}, 6, 7};
+  record.save_due = true;
   record.at = kNow;
   return record;
 }
@@ -120,7 +125,8 @@ std::vector<Record> AllKinds() {
           EvaluationRecord{{2}, 30, 0.5, 0.75, 297, 0.25},
           CheckpointRecord{{2}, 30, kBig},
           NoticeRecord{kNow, "ended", ""},
-          end};
+          end,
+          RewindRecord{{2}, 30, {4}, "nobody \xff holds it", kNow}};
 }
 
 // The bytes of a record: equal if and only if the records are.
@@ -138,6 +144,7 @@ std::string Bytes(const Record& record) {
     std::string operator()(const CheckpointRecord& r) { return EncodeCheckpoint(r); }
     std::string operator()(const NoticeRecord& r) { return EncodeNotice(r); }
     std::string operator()(const EndRecord& r) { return EncodeEnd(r); }
+    std::string operator()(const RewindRecord& r) { return EncodeRewind(r); }
   };
   return std::visit(Encode(), record);
 }
@@ -193,6 +200,13 @@ TEST_F(JournalSqliteTest, DecodesTheValuesThatWereEncoded) {
   EXPECT_EQ(order.collective, Collective::kSparse);
   EXPECT_EQ(order.runs.at(2).at(0).first, 2u);
   EXPECT_TRUE(order.runs.at(0).at(1).same_steps);
+  EXPECT_EQ(order.density, 0.25);
+  EXPECT_EQ(order.batches.at(2), kBig);
+  EXPECT_EQ(order.tail_dropped, 5u);
+  EXPECT_EQ(order.after.position, 3u);
+  EXPECT_EQ(order.after.returned.at(0).first, 4u);
+  EXPECT_FALSE(order.evaluation_due);
+  EXPECT_TRUE(order.save_due);
   ASSERT_OK_AND_ASSIGN(const GroupRecord group, DecodeGroup(EncodeGroup(Group())));
   EXPECT_EQ(group.members.at(1).need, StateNeed::kMoments);
   EXPECT_EQ(group.members.at(0).incarnation.value, kBig);

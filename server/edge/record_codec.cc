@@ -62,6 +62,24 @@ SampleRun Get(const v1::SampleRun& run) {
           .same_steps = run.same_steps()};
 }
 
+void Put(const LedgerState& ledger, v1::LedgerState* out) {
+  out->set_epoch(ledger.epoch);
+  out->set_position(ledger.position);
+  for (const SampleRun& run : ledger.returned) Put(run, out->add_returned());
+  out->set_samples_used(ledger.samples_used);
+  out->set_samples_dropped(ledger.samples_dropped);
+}
+
+LedgerState Get(const v1::LedgerState& ledger) {
+  LedgerState state;
+  state.epoch = ledger.epoch();
+  state.position = ledger.position();
+  for (const v1::SampleRun& run : ledger.returned()) state.returned.push_back(Get(run));
+  state.samples_used = ledger.samples_used();
+  state.samples_dropped = ledger.samples_dropped();
+  return state;
+}
+
 }  // namespace
 
 std::string EncodeTerm(const TermRecord& record) {
@@ -154,6 +172,12 @@ std::string EncodeOrder(const OrderRecord& record) {
     v1::RunsOfRank* runs = out.add_runs();
     for (const SampleRun& run : rank) Put(run, runs->add_runs());
   }
+  out.set_density(record.density);
+  out.mutable_batches()->Add(record.batches.begin(), record.batches.end());
+  out.set_tail_dropped(record.tail_dropped);
+  Put(record.after, out.mutable_after());
+  out.set_evaluation_due(record.evaluation_due);
+  out.set_save_due(record.save_due);
   out.set_at_micros(ToMicros(record.at));
   return out.SerializeAsString();
 }
@@ -174,6 +198,12 @@ absl::StatusOr<OrderRecord> DecodeOrder(std::string_view bytes) {
     std::vector<SampleRun>& runs = record.runs.emplace_back();
     for (const v1::SampleRun& run : rank.runs()) runs.push_back(Get(run));
   }
+  record.density = in.density();
+  record.batches.assign(in.batches().begin(), in.batches().end());
+  record.tail_dropped = in.tail_dropped();
+  record.after = Get(in.after());
+  record.evaluation_due = in.evaluation_due();
+  record.save_due = in.save_due();
   return record;
 }
 
@@ -205,11 +235,7 @@ std::string EncodeCommit(const CommitRecord& record) {
 
 std::string EncodeLedger(const LedgerState& ledger) {
   v1::LedgerState out;
-  out.set_epoch(ledger.epoch);
-  out.set_position(ledger.position);
-  for (const SampleRun& run : ledger.returned) Put(run, out.add_returned());
-  out.set_samples_used(ledger.samples_used);
-  out.set_samples_dropped(ledger.samples_dropped);
+  Put(ledger, &out);
   return out.SerializeAsString();
 }
 
@@ -238,11 +264,7 @@ absl::StatusOr<CommitRecord> DecodeCommit(std::string_view bytes, std::string_vi
   record.seconds = in.seconds();
   record.at = FromMicros(in.at_micros());
   ASSIGN_OR_RETURN(record.mode, FromWire(in.mode(), RoundMode::kLocal, "mode"));
-  record.ledger.epoch = state.epoch();
-  record.ledger.position = state.position();
-  for (const v1::SampleRun& run : state.returned()) record.ledger.returned.push_back(Get(run));
-  record.ledger.samples_used = state.samples_used();
-  record.ledger.samples_dropped = state.samples_dropped();
+  record.ledger = Get(state);
   return record;
 }
 
@@ -323,6 +345,22 @@ absl::StatusOr<EndRecord> DecodeEnd(std::string_view bytes) {
                    .at = FromMicros(in.at_micros())};
   ASSIGN_OR_RETURN(record.state, FromWire(in.state(), EndState::kFailed, "end state"));
   return record;
+}
+
+std::string EncodeRewind(const RewindRecord& record) {
+  v1::RewindRecord out;
+  out.set_to_round(record.to_round.value);
+  out.set_to_step(record.to_step);
+  out.set_first_undone(record.first_undone.value);
+  out.set_reason(record.reason);
+  out.set_at_micros(ToMicros(record.at));
+  return out.SerializeAsString();
+}
+
+absl::StatusOr<RewindRecord> DecodeRewind(std::string_view bytes) {
+  ASSIGN_OR_RETURN(const v1::RewindRecord in, Parse<v1::RewindRecord>(bytes, "rewind"));
+  return RewindRecord{
+      {in.to_round()}, in.to_step(), {in.first_undone()}, in.reason(), FromMicros(in.at_micros())};
 }
 
 }  // namespace rondo::server

@@ -23,6 +23,7 @@ std::string EncodeVoid(const VoidRecord& record);
 std::string EncodeCheckpoint(const CheckpointRecord& record);
 std::string EncodeNotice(const NoticeRecord& record);
 std::string EncodeEnd(const EndRecord& record);
+std::string EncodeRewind(const RewindRecord& record);
 
 // Errors: DataLoss when the bytes are no such record or hold an enum value that is unknown.
 absl::StatusOr<TermRecord> DecodeTerm(std::string_view bytes);
@@ -35,6 +36,7 @@ absl::StatusOr<VoidRecord> DecodeVoid(std::string_view bytes);
 absl::StatusOr<CheckpointRecord> DecodeCheckpoint(std::string_view bytes);
 absl::StatusOr<NoticeRecord> DecodeNotice(std::string_view bytes);
 absl::StatusOr<EndRecord> DecodeEnd(std::string_view bytes);
+absl::StatusOr<RewindRecord> DecodeRewind(std::string_view bytes);
 
 }  // namespace rondo::server
 

@@ -44,6 +44,7 @@ class Oracle {
   void On(const server::CheckpointRecord& record);
   void On(const server::NoticeRecord& record);
   void On(const server::EndRecord& record);
+  void On(const server::RewindRecord&) {}
   void Bad(const std::string& what) { world_->Violate(what); }
   void Use(const server::CommitRecord& record, const std::vector<Sample>& samples);
   static std::vector<Sample> SamplesOf(const std::vector<server::SampleRun>& runs);
