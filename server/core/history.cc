@@ -26,6 +26,7 @@ void Fold(const OrderRecord& record, History& history) {
   history.open = record;
   history.open_members.clear();
   if (history.group) history.open_members = history.group->members;
+  if (!history.committed.round) history.committed.state_hash = record.base_hash;
   if (history.totals.started_at == absl::InfinitePast()) history.totals.started_at = record.at;
 }
 
@@ -215,7 +216,8 @@ absl::Status CheckNext(const Record& record, const History& history) {
   std::string wrong = std::visit([&](const auto& r) { return Wrong(r, history); }, record);
   const bool begins = std::holds_alternative<TermRecord>(record);
   if (wrong.empty() && !begins && !history.term) wrong = "a record before the first term";
-  if (wrong.empty() && !begins && history.end) wrong = "a record after the end of the run";
+  const bool tells = std::holds_alternative<NoticeRecord>(record);  // Who left after the end.
+  if (wrong.empty() && !begins && !tells && history.end) wrong = "a record after the end";
   return wrong.empty() ? absl::OkStatus() : absl::DataLossError(wrong);
 }
 

@@ -23,7 +23,14 @@ Effects JobMachine::Impl::Start(absl::Time now) {
   now_ = now;
   out_ = Effects{};
   phase_since_ = now;
-  Journal(TermRecord{config_.term, now});
+  const std::optional<EndRecord> end = history_.end;
+  if (end && end->state == EndState::kDone) {
+    BeginFarewell(*end);
+  } else {
+    const bool first = !history_.term;
+    Journal(TermRecord{config_.term, now});
+    if (!first) AdoptHistory();
+  }
   Advance();
   return std::move(out_);
 }

@@ -18,6 +18,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/ids.h"
 #include "server/core/history.h"
@@ -200,10 +201,15 @@ struct WorkerRow {
   absl::Time last_heard;
 };
 
+// Whether this program goes on with `history` as the one that wrote it: the rates of its open order
+// must come out the same. Errors: FailedPrecondition (the process is to end with 3).
+absl::Status CheckHistory(const MachineConfig& config, const History& history);
+
 class JobMachine {
  public:
-  // Begins the term: Start() gives its first records. `history`: what the journal says so far; the
-  // config's term is the one after its.
+  // Begins the term: Start() gives its first records. `history`: what the journal says so far, and
+  // has passed CheckHistory; the config's term is the one after its. If it says that the job is
+  // done, nothing is journaled: members that come back are told, then it finishes.
   explicit JobMachine(MachineConfig config, History history = {});
   ~JobMachine();
   JobMachine(const JobMachine&) = delete;

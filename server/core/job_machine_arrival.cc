@@ -76,6 +76,9 @@ void JobMachine::Impl::WelcomeWorker(Worker& worker, StreamId stream, const Hell
   }
   worker.stream = stream;
   worker.dial = hello.dial;
+  worker.device = hello.device;
+  worker.host = hello.host;
+  worker.pid = hello.pid;
   worker.heard = now_;
   worker.fell_silent = false;
   Welcome welcome;
@@ -97,7 +100,10 @@ void JobMachine::Impl::WelcomeWorker(Worker& worker, StreamId stream, const Hell
 // What the worker holds, from what it says and what the journal knows (rules 2, 7, 8).
 std::vector<StagedFate> JobMachine::Impl::AdoptState(Worker& worker, const Returning& returning) {
   const auto committed = history_.commits.find(returning.round);
-  if (returning.round) {
+  if (!returning.round && returning.state_hash != 0 && !committed_.round) {
+    const bool known = returning.state_hash == committed_.state_hash;
+    worker.holds = known ? std::optional(RoundId{}) : std::nullopt;
+  } else if (returning.round) {
     const bool known =
         committed != history_.commits.end() && committed->second.state_hash == returning.state_hash;
     worker.holds = known ? std::optional(returning.round) : std::nullopt;
@@ -168,7 +174,9 @@ void JobMachine::Impl::SendUnanswered(Worker& worker) {
     RoundMember* member = round_->Find(worker.name, worker.incarnation);
     if (member == nullptr) return;
     const auto index = static_cast<size_t>(member - round_->members.data());
-    const bool live = group_ && group_->id == round_->group;
+    const bool local = round_->mode == RoundMode::kLocal;
+    const bool adopted = local && round_->adopted && round_->attempts == 0;
+    const bool live = (group_ && group_->id == round_->group) || adopted;
     if (phase_ == Phase::kTraining && live && !member->carries && Holds(worker)) {
       Say(worker, OrderFor(*round_, index));
       member->carries = true;

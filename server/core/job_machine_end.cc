@@ -166,14 +166,24 @@ void JobMachine::Impl::On(const CheckpointCompleted& event) {
   Go(Phase::kBorder);
 }
 
+Goodbye JobMachine::Impl::GoodbyeOf(EndState state, const std::string& reason) {
+  switch (state) {
+    case EndState::kDone:
+      return {GoodbyeReason::kDone, reason, 0};
+    case EndState::kStopped:
+      return {GoodbyeReason::kStopped, reason, 0};
+    case EndState::kFailed:
+      break;
+  }
+  return {GoodbyeReason::kFault, reason, 1};
+}
+
 bool JobMachine::Impl::End(EndState state, std::string reason) {
   const uint64_t samples = reference_ ? reference_->train_samples : 0;
   Note("ended", reason);
   Journal(EndRecord{state, reason, committed_.step, committed_.syncs, committed_.checksum.value(),
                     UnusedSamples(committed_.ledger, samples), now_});
-  end_goodbye_ = {GoodbyeReason::kDone, reason, 0};
-  if (state == EndState::kStopped) end_goodbye_.reason = GoodbyeReason::kStopped;
-  if (state == EndState::kFailed) end_goodbye_ = {GoodbyeReason::kFault, reason, 1};
+  end_goodbye_ = GoodbyeOf(state, reason);
   for (auto& [name, worker] : roster_.workers()) {
     if (worker.stream) LetGo(worker, end_goodbye_);
   }

@@ -32,6 +32,7 @@ absl::Time JobMachine::Impl::AwaitMembers(const std::vector<Member>& members, ab
 }
 
 bool JobMachine::Impl::AdvanceBorder() {
+  if (AwaitsReturn()) return false;
   if (group_) {
     const absl::Time until = AwaitMembers(group_->members, phase_since_);
     if (until > now_) {

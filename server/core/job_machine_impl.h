@@ -1,6 +1,7 @@
 // The state behind JobMachine. Private to job_machine_*.cc, one file a part of the job's life:
 //   job_machine          events in, effects out, the turn of the phases
 //   job_machine_arrival  streams, Hello, Prepared, Leave, who is silent or lost
+//   job_machine_restart  a later term takes up the journal
 //   job_machine_group    the border: who goes on, assembling the group
 //   job_machine_round    order, ready, reduce, commit
 //   job_machine_parallel the parallel round
@@ -103,6 +104,13 @@ class JobMachine::Impl {
   bool IsLastHolder(const Worker& worker) const;
   bool IsNamed(const Worker& worker) const;
 
+  // A later term.
+  void AdoptHistory();
+  void AdoptRound();
+  void AwaitJournaledMembers();
+  bool AwaitsReturn();
+  void BeginFarewell(const EndRecord& end);
+
   // Phases: true if the phase has changed.
   void Advance();
   bool AdvancePhase();
@@ -152,6 +160,7 @@ class JobMachine::Impl {
   bool EvaluationDue(const Round& round, uint64_t global_batch) const;
   bool BeginEvaluation();
   bool BeginSave();
+  static Goodbye GoodbyeOf(EndState state, const std::string& reason);
   bool End(EndState state, std::string reason);
   bool Fail(std::string reason) { return End(EndState::kFailed, std::move(reason)); }
 
@@ -189,14 +198,15 @@ class JobMachine::Impl {
   // What the journal says, the records of this event included.
   History history_;
   CommittedState& committed_ = history_.committed;
-  std::optional<Group> group_;  // Formed and not broken.
+  std::vector<Member> awaited_;  // Of the journal's group, until all are back or lost.
+  std::optional<Group> group_;   // Formed and not broken.
   std::optional<Assembly> assembly_;
   int assembly_failures_ = 0;  // In a row.
   std::optional<Round> round_;
   uint64_t reported_batch_ = 0;
   uint64_t tail_reported_for_ = 0;  // The global batch whose tails were reported.
-  bool evaluation_pending_ = false;
-  bool save_pending_ = false;
+  bool& evaluation_pending_ = history_.evaluation_pending;
+  bool& save_pending_ = history_.save_pending;
   std::optional<uint64_t> evaluated_step_;
   std::optional<uint64_t> saved_step_;
   std::optional<Evaluation> evaluation_;

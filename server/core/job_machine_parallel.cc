@@ -10,6 +10,7 @@ namespace rondo::server {
 
 // Waits until all are ready; a broken stream alone stops nothing (rule 19).
 bool JobMachine::Impl::AdvanceParallel() {
+  if (!group_ && AwaitsReturn()) return false;
   std::vector<std::string> causes;
   std::vector<std::string> working;
   std::vector<Member> all;

@@ -38,6 +38,7 @@ bool JobMachine::Impl::BeginRound() {
   const uint64_t every = config_.checkpoint_every_steps;
   const uint64_t next = round_->first_step + round_->length;
   round_->save_due = every != 0 && next / every > round_->first_step / every;
+  round_->base_hash = committed_.state_hash;
   Journal(RecordOf(*round_, now_));
   for (size_t rank = 0; rank < count; ++rank) {
     Say(*roster_.Find(round_->members[rank].name), OrderFor(*round_, rank));
@@ -71,6 +72,7 @@ void JobMachine::Impl::On(Worker& worker, const Ready& message) {
 
 // Waits until all who can are ready, then for the return of those whose stream broke.
 bool JobMachine::Impl::AdvanceTraining() {
+  if (AwaitsReturn()) return false;
   std::vector<Member> able;
   std::vector<std::string> working;
   std::vector<Member> all;
@@ -100,10 +102,10 @@ bool JobMachine::Impl::AdvanceTraining() {
     if (group_ && SameMembers(group_->members, able)) return BeginReduce();
     return BeginGroup(Purpose::kRetry, std::move(able));
   }
-  // Nobody here carries the round. One who is away may, until he is lost.
+  // Nobody here carries the round. Who is away may, until it is lost.
   const bool hope = std::any_of(all.begin(), all.end(), [&](const Member& m) {
     const Worker* worker = roster_.Find(m.name, m.incarnation);
-    return worker != nullptr && !worker->gone();
+    return worker != nullptr && !worker->gone() && !worker->stream;
   });
   if (hope) {
     if (stop_reason_) return End(EndState::kStopped, *stop_reason_);
@@ -246,8 +248,6 @@ bool JobMachine::Impl::CommitRound(uint64_t hash) {
   Journal(commit);
   CreditContributors(commit);
   ReportCommit(commit);
-  evaluation_pending_ = evaluation_pending_ || round_->evaluation_due;
-  save_pending_ = save_pending_ || round_->save_due;
   round_.reset();
   return Go(Phase::kBorder);
 }

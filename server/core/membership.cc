@@ -97,6 +97,16 @@ Worker& Roster::Enter(const Hello& hello, absl::Time now) {
   return worker;
 }
 
+Worker& Roster::Expect(const Member& member, absl::Time now) {
+  Worker& worker = workers_[member.name];
+  worker = Worker{};
+  worker.name = member.name;
+  worker.incarnation = member.incarnation;
+  worker.heard = worker.broke = worker.candidate_since = now;
+  worker.standing = Standing::kPrepared;
+  return worker;
+}
+
 uint64_t Roster::CountPlaces() const {
   return std::count_if(workers_.begin(), workers_.end(),
                        [](const auto& entry) { return !entry.second.gone(); });

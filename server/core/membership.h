@@ -88,6 +88,8 @@ class Roster {
   Worker* FindByStream(StreamId stream);
   // A fresh entry for this incarnation, in place of any other of the name.
   Worker& Enter(const Hello& hello, absl::Time now);
+  // An entry for a member of an earlier term's group, away since `now`: it was prepared then.
+  Worker& Expect(const Member& member, absl::Time now);
   // Workers that take one of the job's places: not lost, left or refused.
   uint64_t CountPlaces() const;
   // Drops who has been gone for longer than kGoneKeptFor, and all but the kGoneKept last gone.

@@ -63,6 +63,7 @@ struct OrderRecord {
   std::vector<uint64_t> batches;             // By rank: samples of a step.
   uint64_t tail_dropped = 0;                 // Samples left over at ends of epochs.
   LedgerState after;                         // If every member delivers.
+  uint64_t base_hash = 0;                    // Of the state that the round starts from.
   bool evaluation_due = false;
   bool save_due = false;
   absl::Time at;

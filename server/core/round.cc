@@ -1,5 +1,7 @@
 #include "server/core/round.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <set>
@@ -21,6 +23,18 @@ const RoundMember* Round::Find(const std::string& name, Incarnation incarnation)
   return nullptr;
 }
 
+namespace {
+
+std::vector<double> RatesOf(const ScheduleConfig& schedule, uint64_t first_step, uint64_t length) {
+  std::vector<double> rates;
+  for (uint64_t step = 0; step < length; ++step) {
+    rates.push_back(RateAt(schedule, static_cast<int64_t>(first_step + step)));
+  }
+  return rates;
+}
+
+}  // namespace
+
 absl::StatusOr<Round> DecideOrder(const PolicyConfig& policy, const ScheduleConfig& schedule,
                                   const OrderRequest& request) {
   const RoundDecision decision = DecideRound(policy, schedule, static_cast<int64_t>(request.step));
@@ -35,9 +49,7 @@ absl::StatusOr<Round> DecideOrder(const PolicyConfig& policy, const ScheduleConf
   ASSIGN_OR_RETURN(Share share,
                    DecideShare(request.ledger, {request.train_samples, request.global_batch,
                                                 round.length, request.members.size()}));
-  for (uint64_t step = 0; step < round.length; ++step) {
-    round.rates.push_back(RateAt(schedule, static_cast<int64_t>(request.step + step)));
-  }
+  round.rates = RatesOf(schedule, request.step, round.length);
   for (size_t rank = 0; rank < request.members.size(); ++rank) {
     const Member& member = request.members[rank];
     round.members.push_back({.name = member.name,
@@ -87,10 +99,50 @@ OrderRecord RecordOf(const Round& round, absl::Time now) {
   }
   record.tail_dropped = round.tail_dropped;
   record.after = round.after;
+  record.base_hash = round.base_hash;
   record.evaluation_due = round.evaluation_due;
   record.save_due = round.save_due;
   record.at = now;
   return record;
+}
+
+Round AdoptRound(const OrderRecord& record, const std::vector<Member>& members,
+                 const ScheduleConfig& schedule) {
+  Round round;
+  round.id = record.round;
+  round.group = record.group;
+  round.mode = record.mode;
+  round.collective = record.collective;
+  round.density = record.density;
+  round.first_step = record.first_step;
+  round.length = record.length;
+  round.rates = RatesOf(schedule, record.first_step, record.length);
+  for (size_t rank = 0; rank < members.size(); ++rank) {
+    round.members.push_back({.name = members[rank].name,
+                             .incarnation = members[rank].incarnation,
+                             .runs = record.runs[rank],
+                             .batch = record.batches[rank]});
+  }
+  round.tail_dropped = record.tail_dropped;
+  round.after = record.after;
+  round.base_hash = record.base_hash;
+  round.evaluation_due = record.evaluation_due;
+  round.save_due = record.save_due;
+  round.adopted = true;
+  round.ordered_at = record.at;
+  return round;
+}
+
+absl::Status CheckRates(const OrderRecord& record, const ScheduleConfig& schedule) {
+  const std::vector<double> rates = RatesOf(schedule, record.first_step, record.length);
+  if (HashRates(rates) == record.rates_hash) return absl::OkStatus();
+  return absl::FailedPreconditionError(fmt::format(
+      "this program computes other learning rates than the one that began round {} (steps {} to "
+      "{}; the first rate is {} here, {} in the journal): the run would no longer be the one that "
+      "was started; go on with the program that started it, or start anew with another --state "
+      "directory",
+      record.round, record.first_step, record.first_step + record.length,
+      rates.empty() ? 0 : rates.front(), record.rate_first));
 }
 
 Reduce ReduceOf(const Round& round) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/ids.h"
@@ -58,9 +59,11 @@ struct Round {
   std::vector<double> rates;
   std::vector<RoundMember> members;  // Rank order of `group`.
   uint64_t tail_dropped = 0;
-  LedgerState after;  // If every member delivers.
+  LedgerState after;       // If every member delivers.
+  uint64_t base_hash = 0;  // Of the state that it starts from.
   bool evaluation_due = false;
   bool save_due = false;
+  bool adopted = false;  // From the journal, by a later term.
   absl::Time ordered_at;
   absl::Time missed_at = absl::InfiniteFuture();  // All who can are ready since then.
   uint32_t attempts = 0;                          // So far.
@@ -91,6 +94,12 @@ absl::StatusOr<Round> DecideOrder(const PolicyConfig& policy, const ScheduleConf
 
 Order OrderFor(const Round& round, size_t rank);
 OrderRecord RecordOf(const Round& round, absl::Time now);
+// The round of an earlier term's order, before its first attempt in this one. `record` has passed
+// CheckRates.
+Round AdoptRound(const OrderRecord& record, const std::vector<Member>& members,
+                 const ScheduleConfig& schedule);
+// Whether `schedule` gives the rates that the order was issued with. Errors: FailedPrecondition.
+absl::Status CheckRates(const OrderRecord& record, const ScheduleConfig& schedule);
 Reduce ReduceOf(const Round& round);  // Of the open attempt.
 
 // A hash of the rates' bits: the sum over i of Mix64(bits(rate_i) + i * 0x9E3779B97F4A7C15), mod

@@ -1,19 +1,24 @@
 #include "server/core/scripted_workers.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
 namespace rondo::server {
 namespace {
 
-std::string KeyOf(GroupId group, RoundId round, uint32_t attempt) {
-  return fmt::format("{}/{}/{}", group, round, attempt);
-}
-
 // The state that all members have after a round.
 uint64_t StateAfter(RoundId round) { return Mix64(1000 + round.value); }
+
+MachineConfig InTerm(MachineConfig config, Term term) {
+  config.term = term;
+  return config;
+}
+
+History HistoryOf(const std::vector<Record>& records) {
+  History history;
+  for (const Record& record : records) Apply(record, &history);
+  return history;
+}
 
 }  // namespace
 
@@ -46,8 +51,38 @@ Facts SmallFacts() {
   return facts;
 }
 
+Returning ScriptedWorker::Describe() const {
+  Returning returning;
+  returning.round = round;
+  returning.state_hash = state;
+  if (order) {
+    returning.order =
+        OrderInHand{{}, order->group, order->round, order->first_step, ready.has_value()};
+  }
+  for (const auto& [key, hash] : staged) {
+    returning.staged.push_back({key.round, key.group, key.attempt, hash, true});
+  }
+  return returning;
+}
+
 Script::Script(MachineConfig c, uint64_t seed) : config(c), machine(c), random_(seed) {
   Take(machine.Start(now));
+}
+
+Script::Script(Script& dead, uint64_t seed)
+    : config(InTerm(dead.config, dead.config.term.Next())),
+      machine(config, HistoryOf(dead.records)),
+      now(dead.now + absl::Seconds(1)),
+      records(dead.records),
+      workers(std::move(dead.workers)),
+      checkpoints(dead.checkpoints),
+      random_(seed) {
+  Take(machine.Start(now));
+  for (auto& [name, worker] : workers) {
+    if (worker->exit_code) continue;
+    worker->returning = worker->Describe();
+    Redial(*worker);
+  }
 }
 
 ScriptedWorker& Script::Join(const std::string& name, uint64_t incarnation) {
@@ -91,7 +126,7 @@ void Script::Run() {
     for (auto& [stream, queue] : to_workers_) {
       if (!queue.empty()) down.push_back(stream);
     }
-    if (up.empty() && down.empty()) return;
+    if ((up.empty() && down.empty()) || (crashed && lose_in_flight)) return;
     const uint64_t pick = random_.Below(up.size() + down.size());
     if (pick < up.size()) {
       const StreamId stream = up[pick];
@@ -123,7 +158,9 @@ void Script::Pass(absl::Duration time) {
   }
 }
 
-void Script::Handle(const Event& event) { Take(machine.Handle(event, now)); }
+void Script::Handle(const Event& event) {
+  if (!crashed) Take(machine.Handle(event, now));
+}
 
 void Script::Say(ScriptedWorker& worker, WorkerBody body) {
   to_machine_[worker.stream].push_back({config.job_id, config.term, std::move(body)});
@@ -141,7 +178,13 @@ bool Script::Noted(const std::string& kind) const {
 }
 
 void Script::Take(Effects effects) {
+  const bool writes = !effects.records.empty();
+  crashed = crash_in_front && writes && crash_after == transactions;
+  if (crashed) return;
   records.insert(records.end(), effects.records.begin(), effects.records.end());
+  if (writes) ++transactions;
+  crashed = !crash_in_front && crash_after == transactions;
+  if (crashed) return;
   wake_at_ = effects.wake_at;
   for (Effect& effect : effects.effects) {
     if (const auto* send = std::get_if<Send>(&effect)) {
@@ -169,18 +212,8 @@ ScriptedWorker* Script::WorkerOf(StreamId stream) {
 void Script::Answer(ScriptedWorker& worker, const CoordinatorMessage& message) {
   worker.heard.push_back(message);
   const auto& body = message.body;
-  if (std::get_if<Welcome>(&body)) {
-    Say(worker, Prepared{worker.facts, {}});
-    if (worker.order && worker.order->mode == RoundMode::kLocal && !worker.mute_ready) {
-      Say(worker, Ready{worker.order->group,
-                        worker.order->round,
-                        worker.order->length,
-                        0,
-                        worker.loss * static_cast<double>(worker.order->length),
-                        worker.finite,
-                        1,
-                        {}});
-    }
+  if (const auto* welcome = std::get_if<Welcome>(&body)) {
+    AnswerWelcome(worker, *welcome);
   } else if (const auto* refuse = std::get_if<Refuse>(&body)) {
     worker.refused = *refuse;
   } else if (const auto* goodbye = std::get_if<Goodbye>(&body)) {
@@ -200,38 +233,59 @@ void Script::Answer(ScriptedWorker& worker, const CoordinatorMessage& message) {
   }
 }
 
+void Script::AnswerWelcome(ScriptedWorker& worker, const Welcome& welcome) {
+  for (const StagedFate& fate : welcome.fates) {
+    const auto staged = worker.staged.find({fate.round, fate.group, fate.attempt});
+    if (staged == worker.staged.end() || fate.fate == Fate::kOpen) continue;
+    if (fate.fate == Fate::kCommitted && fate.round > worker.round) {
+      worker.state = staged->second;
+      worker.round = fate.round;
+    }
+    worker.staged.erase(staged);
+  }
+  if (welcome.order_fate == OrderFate::kWithdrawn) worker.order.reset();
+  Say(worker, Prepared{worker.facts, {}});
+  if (worker.order && !worker.mute_ready) SayReady(worker);
+}
+
+void Script::SayReady(ScriptedWorker& worker) {
+  const Order& order = *worker.order;
+  Ready ready{order.group,
+              order.round,
+              order.length,
+              0,
+              worker.loss * static_cast<double>(order.length),
+              worker.finite,
+              1,
+              {}};
+  if (order.mode == RoundMode::kParallel) {
+    ready.reduced.state_hash = worker.wrong_hash.value_or(StateAfter(order.round));
+    worker.staged[{order.round, order.group, 0}] = ready.reduced.state_hash;
+  }
+  worker.ready = ready;
+  Say(worker, ready);
+}
+
 void Script::AnswerWork(ScriptedWorker& worker, const CoordinatorMessage& message) {
   const auto& body = message.body;
   if (const auto* order = std::get_if<Order>(&body)) {
     worker.order = *order;
-    if (worker.mute_ready) return;
-    Ready ready{order->group,
-                order->round,
-                order->length,
-                0,
-                worker.loss * static_cast<double>(order->length),
-                worker.finite,
-                1,
-                {}};
-    if (order->mode == RoundMode::kParallel) {
-      ready.reduced.state_hash = worker.wrong_hash.value_or(StateAfter(order->round));
-      worker.staged[KeyOf(order->group, order->round, 0)] = ready.reduced.state_hash;
-    }
-    Say(worker, ready);
+    worker.ready.reset();
+    if (!worker.mute_ready) SayReady(worker);
   } else if (const auto* reduce = std::get_if<Reduce>(&body)) {
     if (worker.mute_reduced) return;
     Reduced reduced{reduce->group, reduce->round, reduce->attempt, {}, true};
     reduced.reduced.state_hash = worker.wrong_hash.value_or(StateAfter(reduce->round));
     reduced.reduced.costs = {{Phase::kReduce, 100, 100, 10, 0.1, 1}};
-    worker.staged[KeyOf(reduce->group, reduce->round, reduce->attempt)] =
-        reduced.reduced.state_hash;
+    worker.staged = {{{reduce->round, reduce->group, reduce->attempt}, reduced.reduced.state_hash}};
     Say(worker, reduced);
   } else if (const auto* commit = std::get_if<Commit>(&body)) {
     worker.order.reset();
-    const auto staged = worker.staged.find(KeyOf(commit->group, commit->round, commit->attempt));
+    const auto staged = worker.staged.find({commit->round, commit->group, commit->attempt});
     if (staged == worker.staged.end() || staged->second != commit->state_hash) return;
     worker.state = commit->state_hash;
     worker.round = commit->round;
+    worker.staged.clear();
   } else if (const auto* evaluate = std::get_if<EvaluateNow>(&body)) {
     if (!worker.mute_evaluated) {
       Say(worker, Evaluated{evaluate->group, evaluate->round, 4, 3, 5, 0.1});

@@ -3,6 +3,7 @@
 #ifndef RONDO_SERVER_CORE_SCRIPTED_WORKERS_H_
 #define RONDO_SERVER_CORE_SCRIPTED_WORKERS_H_
 
+#include <compare>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "common/mix64.h"
+#include "server/core/history.h"
 #include "server/core/job_machine.h"
 
 namespace rondo::server {
@@ -20,6 +22,14 @@ namespace rondo::server {
 // A small job: 100 samples, batch 10, 3 epochs, constant H = 4, workers a, b, ...
 MachineConfig SmallJob(uint64_t workers_min, uint64_t workers_max);
 Facts SmallFacts();
+
+// Names a staged result.
+struct StagedKey {
+  RoundId round;
+  GroupId group;
+  uint32_t attempt = 0;
+  auto operator<=>(const StagedKey&) const = default;
+};
 
 // A worker as the coordinator sees it. What it answers can be changed by the test.
 struct ScriptedWorker {
@@ -45,7 +55,11 @@ struct ScriptedWorker {
   std::optional<uint32_t> exit_code;
   std::optional<Refuse> refused;
   std::optional<Order> order;
-  std::map<std::string, uint64_t> staged;
+  std::optional<Ready> ready;  // Of that order.
+  std::map<StagedKey, uint64_t> staged;
+
+  // What it says in Hello when it comes back.
+  Returning Describe() const;
 
   // All bodies of one kind that it has heard.
   template <typename T>
@@ -61,6 +75,8 @@ struct ScriptedWorker {
 class Script {
  public:
   explicit Script(MachineConfig config, uint64_t seed = 1);
+  // The term after `dead`'s, from what that has journaled: its workers come back.
+  Script(Script& dead, uint64_t seed);
 
   // A worker says Hello; Run lets it come in.
   ScriptedWorker& Join(const std::string& name, uint64_t incarnation = 1);
@@ -94,6 +110,13 @@ class Script {
   std::map<std::string, std::unique_ptr<ScriptedWorker>> workers;
   std::vector<CompleteCheckpoint> checkpoints;
   bool checkpoint_ok = true;
+  // The coordinator dies after so many transactions, of which the last one's messages do not leave;
+  // or in front of the next one, when they have.
+  std::optional<size_t> crash_after;
+  bool crash_in_front = false;
+  bool lose_in_flight = false;  // What was sent and not delivered by then.
+  bool crashed = false;
+  size_t transactions = 0;
   std::optional<Finish> finish;
   std::vector<StreamId> closed;
   std::map<StreamId, std::string> close_reasons;
@@ -101,6 +124,8 @@ class Script {
  private:
   void Take(Effects effects);
   void Answer(ScriptedWorker& worker, const CoordinatorMessage& message);
+  void AnswerWelcome(ScriptedWorker& worker, const Welcome& welcome);
+  void SayReady(ScriptedWorker& worker);
   void AnswerWork(ScriptedWorker& worker, const CoordinatorMessage& message);
   ScriptedWorker* WorkerOf(StreamId stream);
 

@@ -66,6 +66,7 @@ OrderRecord Order1() {
   record.tail_dropped = 5;
   record.after = {2, 3, {Run(4)}, 6, 7};
   record.save_due = true;
+  record.base_hash = kBig;
   record.at = kNow;
   return record;
 }
@@ -207,6 +208,7 @@ TEST_F(JournalSqliteTest, DecodesTheValuesThatWereEncoded) {
   EXPECT_EQ(order.after.returned.at(0).first, 4u);
   EXPECT_FALSE(order.evaluation_due);
   EXPECT_TRUE(order.save_due);
+  EXPECT_EQ(order.base_hash, kBig);
   ASSERT_OK_AND_ASSIGN(const GroupRecord group, DecodeGroup(EncodeGroup(Group())));
   EXPECT_EQ(group.members.at(1).need, StateNeed::kMoments);
   EXPECT_EQ(group.members.at(0).incarnation.value, kBig);

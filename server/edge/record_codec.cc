@@ -178,6 +178,7 @@ std::string EncodeOrder(const OrderRecord& record) {
   Put(record.after, out.mutable_after());
   out.set_evaluation_due(record.evaluation_due);
   out.set_save_due(record.save_due);
+  out.set_base_hash(record.base_hash);
   out.set_at_micros(ToMicros(record.at));
   return out.SerializeAsString();
 }
@@ -204,6 +205,7 @@ absl::StatusOr<OrderRecord> DecodeOrder(std::string_view bytes) {
   record.after = Get(in.after());
   record.evaluation_due = in.evaluation_due();
   record.save_due = in.save_due();
+  record.base_hash = in.base_hash();
   return record;
 }
 

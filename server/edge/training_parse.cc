@@ -107,7 +107,6 @@ absl::StatusOr<Returning> Parse(const v1::Returning& in, const std::string& job_
   out.job_id = check.RequiredText("job_id", job_id);
   out.round = {in.round()};
   out.state_hash = in.state_hash();
-  check.Require(in.round() != 0 || in.state_hash() == 0, "round", "is missing beside state_hash");
   if (in.has_order()) {
     out.order = OrderInHand{{check.Number("order.term", in.order().term())},
                             {check.Number("order.group", in.order().group())},

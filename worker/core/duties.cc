@@ -125,7 +125,11 @@ void Duties::Handle(const GroupFailed& event, Outcome* out) {
 // ------------------------------------------------------------------------------------ orders
 
 void Duties::Handle(const Order& order, Term term, Outcome* out) {
-  if (!IsLive(order.group) || order.round <= held_round_) return;
+  // Local steps need no connections: a new term of the coordinator sends the order again before it
+  // remakes the group.
+  const bool wanted =
+      order.mode == Mode::kLocal ? order.group == newest_group_ : IsLive(order.group);
+  if (!wanted || order.round <= held_round_) return;
   if (order_ && order_->order.round == order.round && order_->order.group == order.group) {
     order_->term = term;
     return;
@@ -357,8 +361,9 @@ void Duties::SayUnanswered(Outcome* out) const {
 Returning Duties::Describe() const {
   Returning returning;
   returning.round = held_round_;
-  returning.state_hash = held_round_ ? held_hash_ : 0;
-  if (order_) {
+  returning.state_hash = held_hash_;
+  // One whose rates are not all there is not in hand: it comes again.
+  if (order_ && order_->work != Work::kAwaitingRates) {
     returning.order = OrderInHand{.term = order_->term,
                                   .group = order_->order.group,
                                   .round = order_->order.round,
