@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <random>
 #include <string>
@@ -26,6 +27,7 @@
 #include "common/log.h"
 #include "common/status_macros.h"
 #include "proto/rondo/v1/job.pb.h"
+#include "server/core/history.h"
 #include "server/core/job_machine.h"
 #include "server/edge/checkpoint_completer.h"
 #include "server/edge/checkpoint_store.h"
@@ -33,6 +35,7 @@
 #include "server/edge/jobs_service.h"
 #include "server/edge/journal_reader.h"
 #include "server/edge/journal_sqlite.h"
+#include "server/edge/recovery.h"
 #include "server/edge/session_limits.h"
 #include "server/edge/signals.h"
 #include "server/edge/state_dir.h"
@@ -47,6 +50,7 @@ namespace {
 constexpr int kExitDone = 0;
 constexpr int kExitFault = 1;
 constexpr int kExitUsage = 2;
+constexpr int kExitRefused = 3;
 constexpr int kExitStopped = 5;
 constexpr int kExitInternal = 70;
 // Streams that the job's end closed are flushed within seconds; others are cut.
@@ -72,19 +76,25 @@ uint64_t RandomBits() {
   return (uint64_t{device()} << 32) | device();
 }
 
-// The journal of a run that begins, and its reader.
 struct OpenJournal {
   std::unique_ptr<SqliteJournal> writer;
   std::unique_ptr<JournalReader> reader;
 };
 
-absl::StatusOr<OpenJournal> BeginJournal(const StateDir& dir, const v1::Job& job, absl::Time now) {
-  RETURN_IF_ERROR(SqliteJournal::Create(dir.journal_path(), job, now));
+absl::StatusOr<OpenJournal> Open(const std::string& path) {
   OpenJournal journal;
-  ASSIGN_OR_RETURN(journal.writer, SqliteJournal::Open(dir.journal_path()));
-  ASSIGN_OR_RETURN(journal.reader, JournalReader::Open(dir.journal_path()));
+  ASSIGN_OR_RETURN(journal.writer, SqliteJournal::Open(path));
+  ASSIGN_OR_RETURN(journal.reader, JournalReader::Open(path));
   return journal;
 }
+
+// A run that begins, or a later term of one.
+struct Run {
+  v1::Job job;  // Frozen.
+  History history;
+  std::vector<NumberedNotice> notices;
+  OpenJournal journal;
+};
 
 absl::StatusOr<std::unique_ptr<grpc::Server>> Listen(const Flags& flags, TrainingService* training,
                                                      JobsService* jobs, ListenAddress* real) {
@@ -130,6 +140,7 @@ absl::Status Announce(const Flags& flags, const StateDir& dir, const ListenAddre
 int ExitCodeOf(FormerRun::Kind kind) {
   switch (kind) {
     case FormerRun::Kind::kNone:
+    case FormerRun::Kind::kOpen:
     case FormerRun::Kind::kDone:
       return kExitDone;
     case FormerRun::Kind::kStopped:
@@ -141,21 +152,26 @@ int ExitCodeOf(FormerRun::Kind kind) {
 }
 
 // Runs the job to its end. Fills `began` once anything may have been journaled.
-absl::StatusOr<int> Serve(const Flags& flags, const StateDir& dir, const v1::Job& job,
-                          OpenJournal* journal, bool* began) {
-  constexpr Term kTerm{1};
+absl::StatusOr<int> Serve(const Flags& flags, const StateDir& dir, Run run, bool* began) {
+  const v1::Job& job = run.job;
+  const Term term = run.history.term.Next();
   ASSIGN_OR_RETURN(MachineConfig config,
-                   MachineConfigFromJob(job, kTerm, {RandomBits(), RandomBits()}));
+                   MachineConfigFromJob(job, term, {RandomBits(), RandomBits()}));
   config.workers_at_start = flags.workers.value_or(0);
-  const JobFacts facts{job, kTerm, config.schedule, config.policy};
+  if (const absl::Status same = CheckHistory(config, run.history); !same.ok()) {
+    Report(same);
+    return kExitRefused;
+  }
+  const JobFacts facts{job, term, config.schedule, config.policy};
   RealClock clock;
-  Coordinator coordinator(std::make_unique<CoreMachine>(std::move(config)), journal->writer.get(),
-                          &clock);
+  Coordinator coordinator(std::make_unique<CoreMachine>(std::move(config), std::move(run.history)),
+                          run.journal.writer.get(), &clock,
+                          CoordinatorOptions{.notices = std::move(run.notices)});
   CheckpointStore store(dir.checkpoints_path(), job.id(),
                         static_cast<uint64_t>(job.checkpoint().keep()));
   CheckpointCompleter completer(&store, &coordinator);
   TrainingService training(&coordinator, &store, {job, SessionLimitsFromJob(job)});
-  JobsService jobs(&coordinator, journal->reader.get(), facts);
+  JobsService jobs(&coordinator, run.journal.reader.get(), facts);
   ListenAddress address;
   absl::StatusOr<std::unique_ptr<grpc::Server>> server = Listen(flags, &training, &jobs, &address);
   if (!server.ok()) {
@@ -186,38 +202,62 @@ absl::StatusOr<int> Serve(const Flags& flags, const StateDir& dir, const v1::Job
   return outcome.exit_code;
 }
 
-absl::StatusOr<int> Run(const Flags& flags) {
+absl::StatusOr<int> BeginRun(const Flags& flags, const StateDir& dir, v1::Job job) {
+  job.set_id(MakeJobId(job.name(), RandomBits()));
+  RETURN_IF_ERROR(SqliteJournal::Create(dir.journal_path(), job, absl::Now()));
+  Run run;
+  run.job = std::move(job);
+  ASSIGN_OR_RETURN(run.journal, Open(dir.journal_path()));
+  bool began = false;
+  const absl::StatusOr<int> code = Serve(flags, dir, std::move(run), &began);
+  if (began) return code;
+  // Nothing has happened: the folder can be used again.
+  std::error_code error;
+  std::filesystem::remove(dir.journal_path(), error);
+  return code;
+}
+
+absl::StatusOr<int> ResumeRun(const Flags& flags, const StateDir& dir, Recovered recovered) {
+  Run run;
+  run.job = std::move(recovered.job);
+  run.history = std::move(recovered.history);
+  run.notices = std::move(recovered.notices);
+  ASSIGN_OR_RETURN(run.journal, Open(dir.journal_path()));
+  bool began = false;
+  return Serve(flags, dir, std::move(run), &began);
+}
+
+// The coordinator before this one was at the same address and did not end in order: workers may be
+// on their way to it that have not heard of the end.
+bool MayStillBeDialled(const Flags& flags, const StateDir& dir) {
+  std::ifstream file(dir.address_path());
+  std::string address;
+  return std::getline(file, address) && address == flags.listen.Text();
+}
+
+absl::StatusOr<int> LockAndRun(const Flags& flags) {
   ASSIGN_OR_RETURN(JobToFreeze loaded,
                    LoadJobToFreeze(flags.job_file, flags.files_dir, flags.workers));
   if (!loaded.warnings.empty()) std::fprintf(stderr, "%s", loaded.warnings.c_str());
   ASSIGN_OR_RETURN(const StateDir dir, StateDir::Lock(flags.state_dir));
-  ASSIGN_OR_RETURN(const FormerRun former, ExamineFormerRun(dir, loaded.job));
-  if (former.kind != FormerRun::Kind::kNone) {
-    std::printf("%s\n", former.text.c_str());
-    return ExitCodeOf(former.kind);
-  }
-  loaded.job.set_id(MakeJobId(loaded.job.name(), RandomBits()));
-  ASSIGN_OR_RETURN(OpenJournal journal, BeginJournal(dir, loaded.job, absl::Now()));
+  ASSIGN_OR_RETURN(FormerRun former, ExamineFormerRun(dir, loaded.job));
+  if (!former.text.empty()) std::printf("%s\n", former.text.c_str());
+  const bool open = former.kind == FormerRun::Kind::kOpen;
+  const bool done = former.kind == FormerRun::Kind::kDone;
+  const bool ended = !open && former.kind != FormerRun::Kind::kNone;
+  if (ended && !(done && MayStillBeDialled(flags, dir))) return ExitCodeOf(former.kind);
   if (!flags.listen.loopback) {
     LogEvent(LogLevel::kWarning, "insecure",
              {{"text", "whoever reaches " + flags.listen.Text() + " can join or stop this job"}});
   }
-  bool began = false;
-  const absl::StatusOr<int> code = Serve(flags, dir, loaded.job, &journal, &began);
-  if (!began) {
-    // Nothing has happened: the folder can be used again.
-    journal.reader.reset();  // The last to close a journal removes its side files; a reader cannot.
-    journal.writer.reset();
-    std::error_code error;
-    std::filesystem::remove(dir.journal_path(), error);
-  }
-  return code;
+  if (open || done) return ResumeRun(flags, dir, std::move(former.recovered));
+  return BeginRun(flags, dir, std::move(loaded.job));
 }
 
 }  // namespace
 
 int RunCoordinator(const Flags& flags) {
-  const absl::StatusOr<int> code = Run(flags);
+  const absl::StatusOr<int> code = LockAndRun(flags);
   return code.ok() ? *code : Report(code.status());
 }
 

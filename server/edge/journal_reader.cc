@@ -12,6 +12,7 @@
 #include "common/status_macros.h"
 #include "server/edge/journal_schema.h"
 #include "server/edge/record_codec.h"
+#include "server/edge/record_seal.h"
 
 namespace rondo::server {
 namespace {
@@ -33,10 +34,18 @@ absl::Status Collect(SqliteDatabase& db, const char* sql, Decode decode,
   for (;;) {
     ASSIGN_OR_RETURN(const bool row, statement.Step());
     if (!row) return absl::OkStatus();
-    auto record = decode(statement.Bytes(1));
+    ASSIGN_OR_RETURN(const std::string_view bytes, Unseal(statement.Bytes(1)));
+    auto record = decode(bytes);
     if (!record.ok()) return record.status();
     out->push_back({statement.Integer(0), *std::move(record)});
   }
+}
+
+// From the columns `first`, the commit, and the next, its ledger.
+absl::StatusOr<CommitRecord> UnsealCommit(const SqliteStatement& statement, int first) {
+  ASSIGN_OR_RETURN(const std::string_view commit, Unseal(statement.Bytes(first)));
+  ASSIGN_OR_RETURN(const std::string_view ledger, Unseal(statement.Bytes(first + 1)));
+  return DecodeCommit(commit, ledger);
 }
 
 absl::Status CollectCommits(SqliteDatabase& db, std::vector<Numbered>* out) {
@@ -46,7 +55,7 @@ absl::Status CollectCommits(SqliteDatabase& db, std::vector<Numbered>* out) {
   for (;;) {
     ASSIGN_OR_RETURN(const bool row, statement.Step());
     if (!row) return absl::OkStatus();
-    ASSIGN_OR_RETURN(CommitRecord commit, DecodeCommit(statement.Bytes(1), statement.Bytes(2)));
+    ASSIGN_OR_RETURN(CommitRecord commit, UnsealCommit(statement, 1));
     out->push_back({statement.Integer(0), std::move(commit)});
   }
 }
@@ -60,6 +69,9 @@ absl::StatusOr<std::unique_ptr<JournalReader>> JournalReader::Open(const std::st
   }
   ASSIGN_OR_RETURN(SqliteDatabase db, SqliteDatabase::Open(path, SqliteMode::kReadOnly));
   ASSIGN_OR_RETURN(const int64_t version, db.Integer("PRAGMA user_version"));
+  if (version == 0) {
+    return absl::DataLossError(fmt::format("{} is no journal, or what is left of one", path));
+  }
   if (version != kJournalVersion) {
     return absl::FailedPreconditionError(
         fmt::format("{} is not a journal that this version of rondo can read: its format is {}, "
@@ -78,7 +90,9 @@ absl::StatusOr<std::vector<T>> JournalReader::All(const char* sql, Decode decode
   for (;;) {
     ASSIGN_OR_RETURN(const bool row, statement.Step());
     if (!row) return all;
-    absl::StatusOr<T> one = decode(statement.Bytes(0));
+    const absl::StatusOr<std::string_view> bytes = Unseal(statement.Bytes(0));
+    if (!bytes.ok()) return Named(path_, bytes.status());
+    absl::StatusOr<T> one = decode(*bytes);
     if (!one.ok()) return Named(path_, one.status());
     all.push_back(*std::move(one));
   }
@@ -95,7 +109,8 @@ absl::StatusOr<v1::Job> JournalReader::Job() {
   absl::MutexLock lock(&mutex_);
   ASSIGN_OR_RETURN(const std::string frozen, db_.Text("SELECT frozen FROM job"));
   v1::Job job;
-  if (job.ParseFromString(frozen)) return job;
+  const absl::StatusOr<std::string_view> bytes = Unseal(frozen);
+  if (bytes.ok() && job.ParseFromArray(bytes->data(), static_cast<int>(bytes->size()))) return job;
   return absl::DataLossError(fmt::format("{}: the frozen job in it is damaged", path_));
 }
 
@@ -111,11 +126,13 @@ absl::StatusOr<std::vector<RoundRow>> JournalReader::Rounds(RoundId from, uint64
   for (;;) {
     ASSIGN_OR_RETURN(const bool row, statement.Step());
     if (!row) return rows;
-    absl::StatusOr<CommitRecord> commit = DecodeCommit(statement.Bytes(0), statement.Bytes(1));
+    absl::StatusOr<CommitRecord> commit = UnsealCommit(statement, 0);
     if (!commit.ok()) return Named(path_, commit.status());
     RoundRow& next = rows.emplace_back(RoundRow{*std::move(commit), std::nullopt});
     if (statement.IsNull(2)) continue;
-    absl::StatusOr<EvaluationRecord> evaluation = DecodeEvaluation(statement.Bytes(2));
+    const absl::StatusOr<std::string_view> bytes = Unseal(statement.Bytes(2));
+    if (!bytes.ok()) return Named(path_, bytes.status());
+    absl::StatusOr<EvaluationRecord> evaluation = DecodeEvaluation(*bytes);
     if (!evaluation.ok()) return Named(path_, evaluation.status());
     next.evaluation = *std::move(evaluation);
   }
@@ -125,7 +142,9 @@ absl::StatusOr<std::optional<EndRecord>> JournalReader::End() {
   absl::MutexLock lock(&mutex_);
   ASSIGN_OR_RETURN(
       const std::vector<EndRecord> ends,
-      All<EndRecord>("SELECT record FROM \"end\" ORDER BY seq DESC LIMIT 1", DecodeEnd));
+      All<EndRecord>("SELECT record FROM \"end\" WHERE seq > (SELECT ifnull(max(seq), 0) FROM "
+                     "terms) ORDER BY seq DESC LIMIT 1",
+                     DecodeEnd));
   if (ends.empty()) return std::nullopt;
   return ends.front();
 }
@@ -181,7 +200,13 @@ absl::StatusOr<std::vector<Record>> JournalReader::Records() {
             [](const Numbered& a, const Numbered& b) { return a.seq < b.seq; });
   std::vector<Record> records;
   records.reserve(all.size());
-  for (Numbered& one : all) records.push_back(std::move(one.record));
+  for (Numbered& one : all) {
+    records.push_back(std::move(one.record));
+    if (one.seq == static_cast<int64_t>(records.size())) continue;
+    return absl::DataLossError(fmt::format(
+        "{}: the record with number {} is {}", path_, std::min<int64_t>(one.seq, records.size()),
+        one.seq > static_cast<int64_t>(records.size()) ? "missing" : "there twice"));
+  }
   return records;
 }
 

@@ -39,7 +39,7 @@ class JournalReader {
   absl::StatusOr<v1::Job> Job();
   // Committed rounds from `from` on, ascending, at most `limit`.
   absl::StatusOr<std::vector<RoundRow>> Rounds(RoundId from, uint64_t limit);
-  // Absent: the run has not ended.
+  // Absent: the run has not ended, or goes on since.
   absl::StatusOr<std::optional<EndRecord>> End();
   // Absent: no worker has prepared yet.
   absl::StatusOr<std::optional<ReferenceRecord>> Reference();
@@ -47,7 +47,8 @@ class JournalReader {
   absl::StatusOr<std::vector<NoticeRecord>> Notices(uint64_t from, uint64_t limit);
   absl::StatusOr<std::vector<EvaluationRecord>> Evaluations();
   absl::StatusOr<std::vector<CheckpointRecord>> Checkpoints();
-  // The whole history in the order of decisions.
+  // The whole history in the order of decisions. DataLoss also when the number of a record is
+  // missing or there twice.
   absl::StatusOr<std::vector<Record>> Records();
 
  private:

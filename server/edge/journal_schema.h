@@ -1,6 +1,7 @@
 // The tables of journal.db, version 2. `seq` numbers the records of all tables in the order of
-// decisions; `record` holds the whole record (proto/rondo/v1/journal.proto); the other columns are
-// for people: `sqlite3 journal.db "select round, length, mean_loss from commits"`.
+// decisions; `record` holds the whole record (proto/rondo/v1/journal.proto) with its checksum
+// (record_seal); the other columns are for people: `sqlite3 journal.db "select round, length,
+// mean_loss from commits"`.
 #ifndef RONDO_SERVER_EDGE_JOURNAL_SCHEMA_H_
 #define RONDO_SERVER_EDGE_JOURNAL_SCHEMA_H_
 

@@ -12,6 +12,7 @@
 #include "common/status_macros.h"
 #include "server/edge/journal_schema.h"
 #include "server/edge/record_codec.h"
+#include "server/edge/record_seal.h"
 #include "server/edge/sqlite.h"
 
 namespace rondo::server {
@@ -96,7 +97,7 @@ absl::Status SqliteJournal::Statements::Put(const TermRecord& record) {
   return insert->Bind(seq)
       .Bind(record.term.value)
       .Bind(Seconds(record.at))
-      .BindBlob(EncodeTerm(record))
+      .BindBlob(Seal(EncodeTerm(record)))
       .Run();
 }
 
@@ -108,7 +109,7 @@ absl::Status SqliteJournal::Statements::Put(const ReferenceRecord& record) {
       .Bind(record.facts.parameters)
       .Bind(record.facts.train_samples)
       .Bind(record.facts.test_samples)
-      .BindBlob(EncodeReference(record))
+      .BindBlob(Seal(EncodeReference(record)))
       .Run();
 }
 
@@ -121,7 +122,7 @@ absl::Status SqliteJournal::Statements::Put(const GroupRecord& record) {
       .Bind(record.group.value)
       .BindText(fmt::format("{}", fmt::join(names, " ")))
       .Bind(Seconds(record.at))
-      .BindBlob(EncodeGroup(record))
+      .BindBlob(Seal(EncodeGroup(record)))
       .Run();
 }
 
@@ -136,7 +137,7 @@ absl::Status SqliteJournal::Statements::Put(const OrderRecord& record) {
       .Bind(record.length)
       .Bind(record.rate_first)
       .Bind(Seconds(record.at))
-      .BindBlob(EncodeOrder(record))
+      .BindBlob(Seal(EncodeOrder(record)))
       .Run();
 }
 
@@ -149,7 +150,7 @@ absl::Status SqliteJournal::Statements::Put(const CommitRecord& record) {
                       .Bind(record.ledger.position)
                       .Bind(record.ledger.samples_used)
                       .Bind(record.ledger.samples_dropped)
-                      .BindBlob(EncodeLedger(record.ledger))
+                      .BindBlob(Seal(EncodeLedger(record.ledger)))
                       .Run());
   ASSIGN_OR_RETURN(SqliteStatement* const insert,
                    Get(4, "INSERT INTO commits VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"));
@@ -171,7 +172,7 @@ absl::Status SqliteJournal::Statements::Put(const CommitRecord& record) {
       .Bind(record.control_seconds)
       .Bind(record.seconds)
       .Bind(Seconds(record.at))
-      .BindBlob(EncodeCommit(record))
+      .BindBlob(Seal(EncodeCommit(record)))
       .Run();
 }
 
@@ -180,7 +181,7 @@ absl::Status SqliteJournal::Statements::Put(const VoidRecord& record) {
   return insert->Bind(seq)
       .Bind(record.round.value)
       .BindText(record.reason)
-      .BindBlob(EncodeVoid(record))
+      .BindBlob(Seal(EncodeVoid(record)))
       .Run();
 }
 
@@ -193,7 +194,7 @@ absl::Status SqliteJournal::Statements::Put(const EvaluationRecord& record) {
       .Bind(record.loss)
       .Bind(record.accuracy)
       .Bind(record.count)
-      .BindBlob(EncodeEvaluation(record))
+      .BindBlob(Seal(EncodeEvaluation(record)))
       .Run();
 }
 
@@ -204,7 +205,7 @@ absl::Status SqliteJournal::Statements::Put(const CheckpointRecord& record) {
       .Bind(record.round.value)
       .Bind(record.step)
       .BindText(Hex(record.state_hash))
-      .BindBlob(EncodeCheckpoint(record))
+      .BindBlob(Seal(EncodeCheckpoint(record)))
       .Run();
 }
 
@@ -216,7 +217,7 @@ absl::Status SqliteJournal::Statements::Put(const NoticeRecord& record) {
       .Bind(Seconds(record.at))
       .BindText(record.kind)
       .BindText(record.text)
-      .BindBlob(EncodeNotice(record))
+      .BindBlob(Seal(EncodeNotice(record)))
       .Run();
 }
 
@@ -230,7 +231,7 @@ absl::Status SqliteJournal::Statements::Put(const EndRecord& record) {
       .Bind(record.syncs)
       .Bind(int64_t{record.checksum})
       .Bind(Seconds(record.at))
-      .BindBlob(EncodeEnd(record))
+      .BindBlob(Seal(EncodeEnd(record)))
       .Run();
 }
 
@@ -243,7 +244,7 @@ absl::Status SqliteJournal::Statements::Put(const RewindRecord& record) {
       .Bind(record.first_undone.value)
       .BindText(record.reason)
       .Bind(Seconds(record.at))
-      .BindBlob(EncodeRewind(record))
+      .BindBlob(Seal(EncodeRewind(record)))
       .Run();
 }
 
@@ -269,7 +270,7 @@ absl::Status SqliteJournal::Create(const std::string& path, const v1::Job& job, 
     ASSIGN_OR_RETURN(SqliteStatement insert, db.Prepare("INSERT INTO job VALUES (?,?,?,?)"));
     RETURN_IF_ERROR(insert.BindText(job.id())
                         .BindText(job.name())
-                        .BindBlob(job.SerializeAsString())
+                        .BindBlob(Seal(job.SerializeAsString()))
                         .Bind(Seconds(now))
                         .Run());
     RETURN_IF_ERROR(db.Run("COMMIT"));

@@ -8,8 +8,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <memory>
-#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -17,8 +15,8 @@
 
 #include "common/job/job_text.h"
 #include "common/status_macros.h"
+#include "server/core/history.h"
 #include "server/core/records.h"
-#include "server/edge/journal_reader.h"
 
 namespace rondo::server {
 namespace {
@@ -27,23 +25,38 @@ std::string Because(const EndRecord& end) {
   return end.reason.empty() ? "" : fmt::format(" ({})", end.reason);
 }
 
-FormerRun Describe(const std::string& path, const std::string& job_id, const EndRecord& end,
-                   uint64_t steps) {
+void Describe(const std::string& path, FormerRun* run) {
   constexpr std::string_view kAnother = "use another --state directory";
+  const std::string& id = run->recovered.job.id();
+  const History& history = run->recovered.history;
+  const uint64_t steps = history.reference
+                             ? history.reference->total_steps
+                             : static_cast<uint64_t>(run->recovered.job.resolved().steps());
+  if (!history.end) {
+    run->kind = FormerRun::Kind::kOpen;
+    run->text = fmt::format("job {} goes on at step {} of {}, in term {} of its coordinator", id,
+                            history.committed.step, steps, history.term.Next());
+    return;
+  }
+  const EndRecord& end = *history.end;
   const std::string left = fmt::format("at step {} of {}{}; this version cannot continue it; {}",
                                        end.step, steps, Because(end), kAnother);
   switch (end.state) {
     case EndState::kDone:
-      return {FormerRun::Kind::kDone,
-              fmt::format("job {} has ended (done) after {} steps; nothing is left to do in {}; {} "
-                          "to run it again",
-                          job_id, end.step, path, kAnother)};
+      run->kind = FormerRun::Kind::kDone;
+      run->text = fmt::format(
+          "job {} has ended (done) after {} steps; nothing is left to do in {}; {} to run it again",
+          id, end.step, path, kAnother);
+      return;
     case EndState::kStopped:
-      return {FormerRun::Kind::kStopped, fmt::format("job {} was stopped {}", job_id, left)};
+      run->kind = FormerRun::Kind::kStopped;
+      run->text = fmt::format("job {} was stopped {}", id, left);
+      return;
     case EndState::kFailed:
-      return {FormerRun::Kind::kFailed, fmt::format("job {} failed {}", job_id, left)};
+      run->kind = FormerRun::Kind::kFailed;
+      run->text = fmt::format("job {} failed {}", id, left);
+      return;
   }
-  return {};
 }
 
 }  // namespace
@@ -97,26 +110,17 @@ absl::StatusOr<FormerRun> ExamineFormerRun(const StateDir& dir, const v1::Job& j
   const std::string path = dir.journal_path();
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return FormerRun{};
-  ASSIGN_OR_RETURN(const std::unique_ptr<JournalReader> journal, JournalReader::Open(path));
-  RETURN_IF_ERROR(journal->Check());
-  ASSIGN_OR_RETURN(const v1::Job frozen, journal->Job());
+  FormerRun run;
+  ASSIGN_OR_RETURN(run.recovered, RecoverJournal(dir.path()));
+  const v1::Job& frozen = run.recovered.job;
   if (const std::vector<std::string> keys = DifferingKeys(frozen, job); !keys.empty()) {
     return absl::InvalidArgumentError(fmt::format(
         "{} belongs to job {}, whose job file was another one: these keys differ: {}; use another "
         "--state directory, or the former job file",
         path, frozen.id(), fmt::join(keys, ", ")));
   }
-  ASSIGN_OR_RETURN(const std::optional<EndRecord> end, journal->End());
-  if (!end) {
-    return absl::FailedPreconditionError(fmt::format(
-        "{} belongs to a run of job {} that has not ended, and this version cannot resume a run; "
-        "start anew with another --state directory",
-        path, frozen.id()));
-  }
-  ASSIGN_OR_RETURN(const std::optional<ReferenceRecord> reference, journal->Reference());
-  const uint64_t steps =
-      reference ? reference->total_steps : static_cast<uint64_t>(frozen.resolved().steps());
-  return Describe(path, frozen.id(), *end, steps);
+  Describe(path, &run);
+  return run;
 }
 
 }  // namespace rondo::server

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/rondo/v1/job.pb.h"
+#include "server/edge/recovery.h"
 
 namespace rondo::server {
 
@@ -24,6 +25,7 @@ class StateDir {
   // True while a coordinator holds the folder at `path`. Holds the lock itself for an instant.
   static bool IsHeld(const std::string& path);
 
+  const std::string& path() const { return path_; }
   std::string journal_path() const { return path_ + "/journal.db"; }
   std::string checkpoints_path() const { return path_ + "/checkpoints"; }
   // HOST:PORT of the coordinator that holds the folder; gone once that has ended in order.
@@ -37,13 +39,14 @@ class StateDir {
 };
 
 struct FormerRun {
-  enum class Kind { kNone, kDone, kStopped, kFailed } kind = Kind::kNone;
-  std::string text;  // How it ended, and what to do now; empty for kNone.
+  // kOpen: it has not ended, and goes on.
+  enum class Kind { kNone, kOpen, kDone, kStopped, kFailed } kind = Kind::kNone;
+  std::string text;  // How it ended, and what to do now, or where it goes on; empty for kNone.
+  Recovered recovered;
 };
 
 // What a start of `job` finds in the folder. Errors: InvalidArgument (another job: names the keys
-// that differ), FailedPrecondition (a run that has not ended: this version does not resume),
-// DataLoss (a damaged journal).
+// that differ), those of RecoverJournal.
 absl::StatusOr<FormerRun> ExamineFormerRun(const StateDir& dir, const v1::Job& job);
 
 }  // namespace rondo::server

@@ -98,25 +98,28 @@ TEST_F(StateDirTest, SaysHowARunHasEnded) {
   end.state = EndState::kStopped;
   end.reason = "a user asked";
   end.step = 460;
-  WriteRun(dir, {end});
+  WriteRun(dir, {TermRecord{{1}, absl::UnixEpoch()}, end});
   ASSERT_OK_AND_ASSIGN(const FormerRun former, ExamineFormerRun(dir, job_));
   EXPECT_EQ(former.kind, FormerRun::Kind::kStopped);
   EXPECT_THAT(former.text, AllOf(HasSubstr("stopped"), HasSubstr("460")));
 }
 
-TEST_F(StateDirTest, RefusesARunThatHasNotEnded) {
+TEST_F(StateDirTest, SaysWhereARunThatHasNotEndedGoesOn) {
   ASSERT_OK_AND_ASSIGN(const StateDir dir, StateDir::Lock(path_));
   WriteRun(dir, {TermRecord{{1}, absl::UnixEpoch()}});
-  EXPECT_THAT(ExamineFormerRun(dir, job_),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr("has not ended"), HasSubstr("--state"))));
+  ASSERT_OK_AND_ASSIGN(const FormerRun former, ExamineFormerRun(dir, job_));
+  EXPECT_EQ(former.kind, FormerRun::Kind::kOpen);
+  EXPECT_EQ(former.recovered.history.term, Term{1});
+  EXPECT_EQ(former.recovered.job.id(), frozen_.id());
+  EXPECT_THAT(former.text, AllOf(HasSubstr("step 0"), HasSubstr("term 2")));
 }
 
 TEST_F(StateDirTest, NamesADamagedJournal) {
   ASSERT_OK_AND_ASSIGN(const StateDir dir, StateDir::Lock(path_));
   std::ofstream(dir.journal_path()) << std::string(10'000, 'x');
   EXPECT_THAT(ExamineFormerRun(dir, job_),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr(dir.journal_path())));
+              StatusIs(absl::StatusCode::kDataLoss,
+                       AllOf(HasSubstr(dir.journal_path()), HasSubstr("Ways out"))));
 }
 
 }  // namespace

@@ -11,7 +11,6 @@
 namespace rondo::server {
 namespace {
 
-constexpr size_t kNoticesKept = 20;
 constexpr int kExitInternal = 70;
 constexpr absl::Duration kTimerPause = absl::Milliseconds(1);
 
@@ -26,7 +25,11 @@ Overloaded(Ts...) -> Overloaded<Ts...>;
 
 Coordinator::Coordinator(std::unique_ptr<Machine> machine, Journal* journal, Clock* clock,
                          CoordinatorOptions options)
-    : clock_(clock), options_(options), machine_(std::move(machine)) {
+    : clock_(clock),
+      options_(std::move(options)),
+      machine_(std::move(machine)),
+      notices_(options_.notices.begin(), options_.notices.end()) {
+  if (!notices_.empty()) notices_seen_ = notices_.back().number;
   journal_thread_ = std::make_unique<JournalThread>(
       journal,
       JournalReports{

@@ -63,11 +63,13 @@ struct NumberedNotice {
   NoticeRecord notice;
 };
 
+inline constexpr size_t kNoticesKept = 20;
+
 struct CoordinatorStatus {
   StatusView view;
   bool blocked = false;  // The journal cannot be written; `blocked_text` says why.
   std::string blocked_text;
-  std::vector<NumberedNotice> notices;  // The newest 20, oldest first.
+  std::vector<NumberedNotice> notices;  // The newest kNoticesKept, oldest first.
 };
 
 // How the process is to end.
@@ -80,6 +82,8 @@ struct CoordinatorOptions {
   // Off: nothing fires by itself; tests move a FakeClock and call FireDueTimer.
   bool run_timers = true;
   absl::Duration journal_retry = absl::Milliseconds(500);
+  // The newest ones of earlier terms, at most kNoticesKept, oldest first.
+  std::vector<NumberedNotice> notices = {};
 };
 
 // Threads: any. Ownership: borrows clock, journal and sinks, which must outlive it.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "server/core/history.h"
 #include "server/core/job_machine.h"
 #include "server/runtime/machine.h"
 
@@ -13,7 +14,8 @@ namespace rondo::server {
 
 class CoreMachine final : public Machine {
  public:
-  explicit CoreMachine(MachineConfig config) : machine_(std::move(config)) {}
+  explicit CoreMachine(MachineConfig config, History history = {})
+      : machine_(std::move(config), std::move(history)) {}
   Effects Start(absl::Time now) override { return machine_.Start(now); }
   Effects Handle(const Event& event, absl::Time now) override {
     return machine_.Handle(event, now);
