@@ -38,8 +38,10 @@ Effects JobMachine::Impl::Start(absl::Time now) {
 Effects JobMachine::Impl::Handle(const Event& event, absl::Time now) {
   now_ = now;
   out_ = Effects{};
+  ForgiveOwnSleep();
   std::visit([this](const auto& e) { On(e); }, event);
   Advance();
+  wanted_wake_ = out_.wake_at;
   return std::move(out_);
 }
 

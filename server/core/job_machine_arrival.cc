@@ -94,7 +94,23 @@ void JobMachine::Impl::WelcomeWorker(Worker& worker, StreamId stream, const Hell
   welcome.reference = reference_;
   Say(worker, std::move(welcome));
   if (phase_ == Phase::kOver) return LetGo(worker, end_goodbye_);
+  for (const StagedResult& staged : returning.staged) SayOddOneOut(worker, staged);
   SendUnanswered(worker);
+}
+
+// Whose result was outvoted learns it from the Commit, whenever that was: it drops its state
+// (rule 8).
+void JobMachine::Impl::SayOddOneOut(Worker& worker, const StagedResult& staged) {
+  if (!IsOdd(staged)) return;
+  const auto it = history_.commits.find(staged.round);
+  Say(worker,
+      Commit{staged.group, staged.round, staged.attempt, it->second.state_hash, committed_.step});
+}
+
+bool JobMachine::Impl::IsOdd(const StagedResult& staged) const {
+  const auto it = history_.commits.find(staged.round);
+  return it != history_.commits.end() && it->second.group == staged.group &&
+         it->second.attempt == staged.attempt && it->second.state_hash != staged.state_hash;
 }
 
 // What the worker holds, from what it says and what the journal knows (rules 2, 7, 8).
@@ -123,6 +139,8 @@ std::vector<StagedFate> JobMachine::Impl::AdoptState(Worker& worker, const Retur
                round_->attempt->group == staged.group &&
                round_->attempt->number == staged.attempt) {
       fate.fate = Fate::kOpen;
+    } else if (IsOdd(staged)) {
+      fate.fate = Fate::kOpen;  // Commit follows.
     }
     fates.push_back(fate);
   }
@@ -334,6 +352,20 @@ void JobMachine::Impl::Lose(Worker& worker, const std::string& why) {
   worker.gone_since = now_;
   worker.text = why;
   Note("worker_lost", fmt::format("{}: {}", worker.name, why));
+}
+
+// A coordinator that was stopped or starved has heard nobody: its own sleep is nobody's silence.
+void JobMachine::Impl::ForgiveOwnSleep() {
+  const absl::Duration late = now_ - wanted_wake_;
+  if (late < config_.limits.heartbeat || phase_ == Phase::kOver) return;
+  for (auto& [stream, until] : pending_) until += late;
+  for (auto& [name, worker] : roster_.workers()) {
+    if (worker.gone()) continue;
+    worker.heard = std::min(now_, worker.heard + late + 2 * config_.limits.heartbeat);
+    if (!worker.stream) worker.broke += late;
+  }
+  Note("coordinator_slept", fmt::format("the coordinator itself stood still for {}",
+                                        absl::FormatDuration(absl::Trunc(late, absl::Seconds(1)))));
 }
 
 // Limits of streams: Hello must come, heartbeats must come, an absent worker must come back.

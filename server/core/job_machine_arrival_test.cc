@@ -65,6 +65,19 @@ TEST(ArrivalTest, AnotherProcessUnderALiveNameWaitsAndComesInWhenTheFirstIsGone)
   EXPECT_TRUE(script.Noted("worker_lost"));
 }
 
+TEST(ArrivalTest, ACoordinatorThatSleptLosesNobody) {  // S65
+  Script script(SmallJob(2, 2));
+  ScriptedWorker& a = script.Join("a");
+  ScriptedWorker& b = script.Join("b");
+  a.mute_ready = b.mute_ready = true;
+  script.Run();
+  script.now += absl::Seconds(60);  // Stopped, or its machine was suspended.
+  script.Handle(TimerFired{});
+  EXPECT_TRUE(script.Noted("coordinator_slept"));
+  EXPECT_FALSE(script.Noted("worker_silent"));
+  EXPECT_TRUE(a.connected && b.connected);
+}
+
 TEST(ArrivalTest, AStreamWithoutHelloIsClosed) {
   Script script(SmallJob(1, 1));
   script.Handle(StreamOpened{{99}});

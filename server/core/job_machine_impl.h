@@ -91,6 +91,8 @@ class JobMachine::Impl {
   void OnHello(StreamId stream, const std::string& job_id, const Hello& hello);
   void WelcomeWorker(Worker& worker, StreamId stream, const Hello& hello);
   std::vector<StagedFate> AdoptState(Worker& worker, const Returning& returning);
+  bool IsOdd(const StagedResult& staged) const;
+  void SayOddOneOut(Worker& worker, const StagedResult& staged);
   OrderFate AdoptOrder(Worker& worker, const Returning& returning);
   void SendUnanswered(Worker& worker);
   bool AcceptReference(Worker& worker, const Facts& facts);
@@ -99,6 +101,7 @@ class JobMachine::Impl {
   void LetGo(Worker& worker, Goodbye goodbye);
   void DropStream(Worker& worker, const std::string& why);
   void Lose(Worker& worker, const std::string& why);
+  void ForgiveOwnSleep();
   void CheckStreams();
   bool CanFinishOrder(const Worker& worker, const Leave& leave) const;
   bool IsLastHolder(const Worker& worker) const;
@@ -177,6 +180,7 @@ class JobMachine::Impl {
   MachineConfig config_;
   absl::Time now_;
   Effects out_;  // Of the event in hand.
+  absl::Time wanted_wake_ = absl::InfiniteFuture();  // What the last event's effects asked for.
 
   Roster roster_;
   std::map<StreamId, absl::Time> pending_;  // Streams without Hello: until when.

@@ -226,6 +226,33 @@ TEST(RoundTest, TheOddOneOutTakesTheMajoritysState) {  // S06, rule 8
   EXPECT_TRUE(script.Noted("odd_result"));
 }
 
+// Rule 8: however late, it learns that its result was outvoted, and drops its state.
+TEST(RoundTest, AnOddOneOutThatWasAwayHearsOfTheCommit) {
+  Script script(SmallJob(3, 3));
+  ScriptedWorker& a = script.Join("a");
+  ScriptedWorker& b = script.Join("b");
+  script.Join("c");
+  a.mute_ready = true;
+  b.wrong_hash = 666;
+  script.Run();
+  b.mute_endpoint = true;  // So that the next group waits.
+  script.Say(a, Ready{a.order->group, a.order->round, 4, 16, 4, true, 1, {}});
+  script.Run();
+  ASSERT_EQ(script.Records<CommitRecord>().size(), 1u);
+  const CommitRecord commit = script.Records<CommitRecord>()[0];
+  script.Break(b);
+  const StagedResult staged{commit.round, commit.group, commit.attempt, 666, true};
+  b.returning = Returning{};
+  b.returning->staged = {staged};
+  b.heard.clear();
+  script.Redial(b);
+  script.Run();
+  ASSERT_FALSE(b.Heard<Welcome>().empty());
+  EXPECT_EQ(b.Heard<Welcome>()[0].fates[0].fate, Fate::kOpen);
+  ASSERT_FALSE(b.Heard<Commit>().empty());
+  EXPECT_EQ(b.Heard<Commit>()[0].state_hash, commit.state_hash);
+}
+
 TEST(RoundTest, ResultsThatKeepDifferingStopTheJob) {  // Rule 6.
   Script script(SmallJob(2, 2));
   script.Join("a");

@@ -240,8 +240,10 @@ void Duties::Handle(const Commit& commit, Outcome* out) {
   if (staged_ && IsFor(*staged_, commit.group, commit.round, commit.attempt)) {
     if (staged_->state_hash == commit.state_hash)
       return Apply(commit.round, commit.state_hash, out);
-    DropStagedInHand(out);  // Rule 8: the odd one out.
+    DropStagedInHand(out);  // Rule 8: the odd one out drops its state at once.
     DropOrderInHand(out);
+    held_round_ = {};
+    held_hash_ = 0;
     return;
   }
   // Committed without this worker: the next Assemble says where it gets the state from.

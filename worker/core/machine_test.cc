@@ -227,6 +227,20 @@ TEST(MachineTest, TheOddOneOutDropsItsState) {
   EXPECT_EQ(c.Count<DropOrder>(), 1);
 }
 
+TEST(MachineTest, TheOddOneOutComesBackAsAJoiner) {
+  ScriptedCoordinator c;
+  Begin(c);
+  TrainLocalRound(c, kFirst);
+  ReduceRound(c, kFirst, 1, 77);
+  c.Hear(Commit{kGroup, kFirst, 1, 77, 14});
+  EXPECT_EQ(c.machine().duties().held_round(), kFirst);
+  const RoundId second = kFirst.Next();
+  TrainLocalRound(c, second);
+  ReduceRound(c, second, 1, 78);
+  c.Hear(Commit{kGroup, second, 1, 79, 18});
+  EXPECT_EQ(c.machine().duties().held_round(), RoundId{});
+}
+
 TEST(MachineTest, AWithdrawnOrderIsDropped) {
   ScriptedCoordinator c;
   Begin(c);
