@@ -25,6 +25,7 @@ struct Offer {
   uint64_t base = 0;  // The state it holds.
   uint64_t work = 0;  // What it trained; 0: nothing.
   double weight = 1;  // 0: its work is not averaged in.
+  bool sick = false;  // Its moments are not finite.
   absl::Duration limit = absl::Seconds(30);
 };
 
@@ -37,30 +38,41 @@ class DataPlane {
   using Done = std::function<void(const Meeting&)>;
   using Failed = std::function<void(const std::string& why)>;
 
-  explicit DataPlane(World* world) : world_(world) {}
+  // `half_done`: chance that a member sees a failure where others have the result.
+  DataPlane(World* world, double half_done) : world_(world), half_done_(half_done) {}
 
-  // Joins the meeting `key`. Exactly one of the two is called, later.
+  // Joins the meeting `key`. Exactly one of the two is called, later; after Leave by the worker
+  // itself it is Failed.
   void Join(const std::string& key, Offer offer, Done done, Failed failed);
   // The worker leaves what it has joined in this group (0: everywhere): what is not finished fails.
   void Leave(const std::string& worker, uint64_t group);
+  // The worker stops: whom it owes data waits until its limit, or until somebody leaves.
+  void Freeze(const std::string& worker);
 
  private:
   struct Party {
+    std::string worker;
+    uint64_t group = 0;
     Done done;
     Failed failed;
     bool over = false;
+    bool stuck = false;  // Its data will not come.
   };
   struct Place {
     Meeting meeting;
-    std::map<uint32_t, std::shared_ptr<Party>> parties;
+    std::vector<std::shared_ptr<Party>> parties;
     bool broken = false;
     bool complete = false;
   };
+  using PlacePtr = std::shared_ptr<Place>;
 
   void FailLater(const std::shared_ptr<Party>& party, const std::string& why);
+  void Complete(const PlacePtr& place);
 
   World* const world_;
-  std::map<std::string, Place> places_;
+  const double half_done_;
+  std::map<std::string, PlacePtr> places_;
+  std::map<std::string, std::vector<PlacePtr>> joined_;  // By worker: what may not be over.
 };
 
 }  // namespace rondo::simulation

@@ -3,41 +3,59 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <variant>
 
 namespace rondo::simulation {
 
 void Oracle::See(const server::Record& record) {
-  if (end_ && !std::holds_alternative<server::NoticeRecord>(record)) Bad("a record after the end");
+  const bool may_follow = std::holds_alternative<server::NoticeRecord>(record) ||
+                          std::holds_alternative<server::TermRecord>(record);
+  if (end_ && !may_follow) Bad("a record after the end");
   std::visit([this](const auto& r) { On(r); }, record);
 }
 
-void Oracle::SeeSent(const server::CoordinatorBody& body) {
+void Oracle::SeeSent(const server::CoordinatorMessage& message) {
+  if (!end_ && message.term.value != term_) Bad("a message of another term than the journal's");
+  const server::CoordinatorBody& body = message.body;
   if (const auto* assemble = std::get_if<server::Assemble>(&body)) {
     if (!groups_.contains(assemble->group.value)) Bad("Assemble left before its group's record");
   } else if (const auto* order = std::get_if<server::Order>(&body)) {
     if (order->round.value > last_order_) Bad("Order left before its record");
+  } else if (const auto* reduce = std::get_if<server::Reduce>(&body)) {
+    if (reduce->round.value > last_order_) Bad("Reduce left before its order's record");
   } else if (const auto* commit = std::get_if<server::Commit>(&body)) {
     const auto it = history_.find(commit->round.value);
-    if (it == history_.end() || it->second != commit->state_hash) {
+    if (it == history_.end() || it->second.state != commit->state_hash) {
       Bad("Commit left before its record");
     }
+  } else if (std::holds_alternative<server::Goodbye>(body)) {
+    const auto& goodbye = std::get<server::Goodbye>(body);
+    const bool over = goodbye.reason == server::GoodbyeReason::kDone ||
+                      goodbye.reason == server::GoodbyeReason::kStopped ||
+                      goodbye.reason == server::GoodbyeReason::kFault;
+    if (over && !end_) Bad("Goodbye left before the end's record");
   }
 }
 
+void Oracle::SeeStaged(const std::string& worker, uint64_t round, uint64_t group, uint32_t attempt,
+                       uint64_t state) {
+  staged_[{round, group, attempt}][worker] = state;
+}
+
 void Oracle::SeeHolding(uint64_t round, uint64_t state) {
-  if (round == 0) {
-    if (state != States::kInitial) Bad("a worker has another initial state");
-    return;
-  }
   const auto it = history_.find(round);
-  if (it == history_.end() || it->second != state) {
-    Bad(fmt::format("a worker holds another state of round {} than was committed", round));
-  }
+  const auto undone = undone_.find(round);
+  const bool committed = it != history_.end() && it->second.state == state;
+  // Who was away at a rewind may still apply what was committed before it.
+  if (committed || (undone != undone_.end() && undone->second == state)) return;
+  Bad(fmt::format("a worker holds another state of round {} than was committed", round));
 }
 
 void Oracle::On(const server::TermRecord& record) {
   if (record.term.value <= term_) Bad("terms must grow");
+  if (end_ && end_->state == server::EndState::kDone) Bad("a term after the job was done");
+  end_.reset();
   term_ = record.term.value;
 }
 
@@ -49,6 +67,21 @@ void Oracle::On(const server::GroupRecord& record) {
   }
   if (!std::is_sorted(names.begin(), names.end())) Bad("ranks are not in name order");
   groups_[record.group.value] = names;
+  CheckNeeds(record);
+}
+
+// Rule 8: who has no moments, or spoilt ones, takes all from a peer.
+void Oracle::CheckNeeds(const server::GroupRecord& record) {
+  if (record.purpose == server::Purpose::kRetry) return;
+  for (const server::Member& member : record.members) {
+    const std::string id = fmt::format("{}#{}", member.name, member.incarnation);
+    const bool keeps = member.need == server::StateNeed::kHolds ||
+                       member.need == server::StateNeed::kValues ||
+                       member.need == server::StateNeed::kStep;
+    if (keeps && !has_moments_.contains(id)) {
+      Bad(id + " is to keep moments that it has not or that are wrong");
+    }
+  }
 }
 
 void Oracle::On(const server::OrderRecord& record) {
@@ -91,9 +124,19 @@ void Oracle::On(const server::CommitRecord& record) {
   if (state == nullptr) return Bad("a commit of a state that no reduce made");
   if (state->parent != head_) Bad("a commit that does not extend the committed state");
   retries_ += record.attempts - 1;
+  ++commits_;
+  CheckSamples(record, *state);
+  FindOddOnes(record);
+  ledger_ = record.ledger;
+  head_ = record.state_hash;
+  step_ += record.length;
+  history_[record.round.value] = {head_, step_, ledger_};
+  open_.reset();
+}
 
+void Oracle::CheckSamples(const server::CommitRecord& record, const States::State& state) {
   std::vector<Sample> trained;
-  for (uint64_t work : state->work) {
+  for (uint64_t work : state.work) {
     const auto& samples = states_->work(work).samples;
     trained.insert(trained.end(), samples.begin(), samples.end());
   }
@@ -108,7 +151,7 @@ void Oracle::On(const server::CommitRecord& record) {
     if (in) {
       credited.insert(credited.end(), samples.begin(), samples.end());
     } else if (std::count(attempt.begin(), attempt.end(), members[rank]) > 0) {
-      not_finite_.insert(samples.begin(), samples.end());
+      for (const Sample& sample : samples) not_finite_.emplace(sample, record.round.value);
     }
   }
   std::sort(credited.begin(), credited.end());
@@ -119,15 +162,19 @@ void Oracle::On(const server::CommitRecord& record) {
     Bad(fmt::format("the ledger of round {} says {} samples were used, {} were", record.round,
                     record.ledger.samples_used, used_.size()));
   }
-  ledger_ = record.ledger;
-  history_[record.round.value] = record.state_hash;
-  head_ = record.state_hash;
-  step_ += record.length;
-  open_.reset();
+}
+
+void Oracle::FindOddOnes(const server::CommitRecord& record) {
+  for (const auto& [worker, state] :
+       staged_[{record.round.value, record.group.value, record.attempt}]) {
+    if (state != record.state_hash) has_moments_.erase(worker);
+  }
+  staged_.erase(staged_.begin(), staged_.lower_bound({record.round.value + 1, 0, 0}));
 }
 
 void Oracle::On(const server::VoidRecord& record) {
   if (!open_ || open_->round != record.round) Bad("a round is voided that is not open");
+  ++voids_;
   open_.reset();
 }
 
@@ -140,16 +187,38 @@ void Oracle::On(const server::EvaluationRecord& record) {
 void Oracle::On(const server::CheckpointRecord& record) {
   if (record.step != step_ || record.state_hash != head_) Bad("a checkpoint of another state");
   checkpoint_step_ = record.step;
+  checkpoints_.insert(history_.rbegin()->first);
 }
 
-void Oracle::On(const server::NoticeRecord& record) {
-  world_->Log(fmt::format("{}: {}", record.kind, record.text));
+// Rule 21: back to the newest complete checkpoint, without one to the beginning.
+void Oracle::On(const server::RewindRecord& record) {
+  const uint64_t newest = checkpoints_.empty() ? 0 : *checkpoints_.rbegin();
+  const uint64_t to = record.to_round.value;
+  if (to != newest) Bad("a rewind to another than the newest checkpoint");
+  const auto it = history_.find(to);
+  if (it == history_.end()) return Bad("a rewind to a round that is not committed");
+  head_ = it->second.state;
+  step_ = it->second.step;
+  ledger_ = it->second.ledger;
+  if (record.to_step != step_) Bad("a rewind to another step");
+  for (auto later = std::next(it); later != history_.end(); later = history_.erase(later)) {
+    undone_[later->first] = later->second.state;
+  }
+  const auto undone = [to](const auto& entry) { return entry.second > to; };
+  std::erase_if(used_, undone);
+  std::erase_if(not_finite_, undone);
+  has_moments_.clear();
+  open_.reset();
+  evaluation_step_.reset();
+  checkpoint_step_.reset();
+  if (to != 0) checkpoint_step_ = step_;
+  ++rewinds_;
 }
 
 void Oracle::On(const server::EndRecord& record) {
   end_ = record;
   if (record.step != step_) Bad("the end is at another step");
-  if (history_.empty()) return;
+  if (history_.size() == 1) return;
   const uint64_t epochs = ledger_.epoch + (ledger_.position > 0 ? 1 : 0);
   const uint64_t accounted = used_.size() + ledger_.samples_dropped + record.samples_unused;
   if (accounted != epochs * train_samples_) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "server/core/messages.h"
@@ -24,28 +25,41 @@ class Oracle {
 
   void See(const server::Record& record);
   // A message may leave only if what it rests on is on disk.
-  void SeeSent(const server::CoordinatorBody& body);
-  // A worker holds the state of a committed round (0: the initial one).
+  void SeeSent(const server::CoordinatorMessage& message);
+  // A worker (name#incarnation) holds the state of a committed round (0: the initial one).
   void SeeHolding(uint64_t round, uint64_t state);
+  // It has formed a group: from now on it has moments.
+  void SeeFormed(const std::string& worker) { has_moments_.insert(worker); }
+  // It has staged this as the result of an attempt.
+  void SeeStaged(const std::string& worker, uint64_t round, uint64_t group, uint32_t attempt,
+                 uint64_t state);
 
-  uint64_t commits() const { return history_.size(); }
+  uint64_t commits() const { return commits_; }
   uint64_t groups() const { return groups_.size(); }
   uint64_t retries() const { return retries_; }
+  uint64_t term() const { return term_; }
+  uint64_t step() const { return step_; }
+  uint64_t voids() const { return voids_; }
+  uint64_t rewinds() const { return rewinds_; }
   const std::optional<server::EndRecord>& end() const { return end_; }
 
  private:
   void On(const server::TermRecord& record);
   void On(const server::ReferenceRecord&) {}
+  template <typename T>
+  void On(const T&) {}
   void On(const server::GroupRecord& record);
   void On(const server::OrderRecord& record);
   void On(const server::CommitRecord& record);
   void On(const server::VoidRecord& record);
   void On(const server::EvaluationRecord& record);
   void On(const server::CheckpointRecord& record);
-  void On(const server::NoticeRecord& record);
   void On(const server::EndRecord& record);
-  void On(const server::RewindRecord&) {}
+  void On(const server::RewindRecord& record);
   void Bad(const std::string& what) { world_->Violate(what); }
+  void CheckNeeds(const server::GroupRecord& record);
+  void CheckSamples(const server::CommitRecord& record, const States::State& state);
+  void FindOddOnes(const server::CommitRecord& record);
   void Use(const server::CommitRecord& record, const std::vector<Sample>& samples);
   static std::vector<Sample> SamplesOf(const std::vector<server::SampleRun>& runs);
 
@@ -58,11 +72,24 @@ class Oracle {
   std::map<uint64_t, std::vector<std::string>> groups_;  // Members' names by rank.
   std::optional<server::OrderRecord> open_;
   uint64_t last_order_ = 0;
-  std::map<uint64_t, uint64_t> history_;  // Round -> state.
-  std::map<Sample, uint64_t> used_;       // -> round.
-  std::set<Sample> not_finite_;
+  struct Committed {
+    uint64_t state = States::kInitial;
+    uint64_t step = 0;
+    server::LedgerState ledger;
+  };
+  std::map<uint64_t, Committed> history_ = {{0, {}}};  // By round, not undone.
+  std::map<uint64_t, uint64_t> undone_;                // Round -> state.
+  std::map<Sample, uint64_t> used_;                    // -> round.
+  std::map<Sample, uint64_t> not_finite_;              // -> round.
+  std::set<uint64_t> checkpoints_;                     // Rounds, not undone.
   server::LedgerState ledger_;
+  // (round, group, attempt) -> worker -> state.
+  std::map<std::tuple<uint64_t, uint64_t, uint32_t>, std::map<std::string, uint64_t>> staged_;
+  std::set<std::string> has_moments_;  // Workers whose moments may be kept (rule 8).
+  uint64_t commits_ = 0;
   uint64_t retries_ = 0;
+  uint64_t voids_ = 0;
+  uint64_t rewinds_ = 0;
   std::optional<uint64_t> checkpoint_step_;
   std::optional<uint64_t> evaluation_step_;
   std::optional<server::EndRecord> end_;

@@ -35,11 +35,10 @@ worker::ReduceFacts FactsOf(uint64_t state) {
 
 }  // namespace
 
-SimWorker::SimWorker(std::string name, uint64_t incarnation, Pace pace, Surroundings surroundings)
+SimWorker::SimWorker(std::string name, uint64_t incarnation, Surroundings surroundings)
     : name_(std::move(name)),
       incarnation_(incarnation),
       id_(fmt::format("{}#{}", name_, incarnation)),
-      pace_(pace),
       around_(std::move(surroundings)),
       machine_(ConfigOf(name_, incarnation)) {}
 
@@ -52,16 +51,27 @@ void SimWorker::Start() {
   Later(absl::Seconds(1), [this]() { Beat(); });
 }
 
+void SimWorker::Run(std::function<void()> what) {
+  if (!alive_) return;
+  if (frozen_) {
+    inbox_.push_back(std::move(what));
+  } else {
+    what();
+  }
+}
+
 void SimWorker::Later(absl::Duration delay, std::function<void()> what) {
-  around_.world->After(delay, [this, what = std::move(what)]() {
-    if (alive_) what();
-  });
+  around_.world->After(delay, [this, what = std::move(what)]() { Run(what); });
 }
 
 void SimWorker::Beat() {
   worker::Progress progress;
   progress.round = machine_.duties().order_round();
   progress.activity = worker::Activity::kTraining;
+  const absl::Time now = around_.world->now();
+  if (now < stalled_until_) {
+    progress.stalled_seconds = absl::ToDoubleSeconds(now - stalled_since_);
+  }
   Handle(worker::HeartbeatDue{progress});
   Later(absl::Seconds(1), [this]() { Beat(); });
 }
@@ -70,13 +80,16 @@ void SimWorker::Handle(const worker::Event& event) {
   if (!alive_) return;
   const worker::Effects effects = machine_.Handle(event, around_.world->now());
   for (const worker::Command& command : effects.commands) {
-    if (alive_) std::visit([this](const auto& c) { Do(c); }, command);
+    if (around_.world->Strikes(around_.weather->dies)) {
+      around_.world->Log(id_ + " dies between two commands");
+      return Kill();
+    }
+    std::visit([this](const auto& c) { Do(c); }, command);
+    if (!alive_) return;
   }
-  if (effects.wake_at == absl::InfiniteFuture()) return;
   const uint64_t timer = ++timer_;
-  const absl::Duration delay =
-      std::max(absl::ZeroDuration(), effects.wake_at - around_.world->now());
-  Later(delay, [this, timer]() {
+  if (effects.wake_at == absl::InfiniteFuture()) return;
+  Later(effects.wake_at - around_.world->now(), [this, timer]() {
     if (timer == timer_) Handle(worker::TimerFired{});
   });
 }
@@ -85,33 +98,72 @@ void SimWorker::Hear(uint64_t dial, const v1::CoordinatorMessage& message) {
   if (!alive_) return;
   const auto decoded = worker::DecodeCoordinatorMessage(message);
   if (!decoded.ok()) return around_.world->Violate(decoded.status().ToString());
-  Handle(worker::Received{dial, *decoded});
+  if (!frozen_) return Handle(worker::Received{dial, *decoded});
+  Run([this, event = worker::Received{dial, *decoded}]() { Handle(event); });
 }
 
-void SimWorker::StreamLost(uint64_t dial) { Handle(worker::StreamLost{dial, "broke"}); }
+void SimWorker::StreamLost(uint64_t dial) {
+  Run([this, dial]() { Handle(worker::StreamLost{dial, "broke"}); });
+}
 
 void SimWorker::AskToLeave(absl::Duration grace) {
-  Handle(worker::LeaveRequested{grace, 0, "SIGTERM"});
+  Run([this, grace]() { Handle(worker::LeaveRequested{grace, 0, "SIGTERM"}); });
 }
 
 void SimWorker::Kill() {
   if (!alive_) return;
   alive_ = false;
+  inbox_.clear();
   around_.data_plane->Leave(id_, 0);
-  around_.close(dial_);
+  around_.network->CloseByWorker(this, dial_);
+  around_.ended();
+}
+
+void SimWorker::Freeze(absl::Duration time) {
+  if (!alive_ || frozen_) return;
+  around_.world->Log(id_ + " freezes for " + absl::FormatDuration(time));
+  frozen_ = true;
+  around_.data_plane->Freeze(id_);
+  around_.world->After(time, [this]() {
+    if (!alive_) return;
+    frozen_ = false;
+    around_.world->Log(id_ + " thaws");
+    const auto inbox = std::exchange(inbox_, {});
+    for (const auto& what : inbox) Run(what);
+  });
+}
+
+void SimWorker::Stall(absl::Duration time) {
+  around_.world->Log(id_ + "'s loop stands still for " + absl::FormatDuration(time));
+  stalled_since_ = around_.world->now();
+  stalled_until_ = stalled_since_ + time;
+}
+
+void SimWorker::Join(const std::string& key, Offer offer, DataPlane::Done done,
+                     DataPlane::Failed failed) {
+  around_.data_plane->Join(
+      key, std::move(offer),
+      [this, done = std::move(done)](const Meeting& meeting) {
+        Run([done, meeting]() { done(meeting); });
+      },
+      [this, failed = std::move(failed)](const std::string& why) {
+        Run([failed, why]() { failed(why); });
+      });
 }
 
 // ------------------------------------------------------------------------------------ commands
 
 void SimWorker::Do(const worker::OpenStream& command) {
   dial_ = command.dial;
-  around_.open(command.dial);
+  around_.network->Open(this, command.dial);
 }
 
-void SimWorker::Do(const worker::CloseStream& command) { around_.close(command.dial); }
+void SimWorker::Do(const worker::CloseStream& command) {
+  around_.network->CloseByWorker(this, command.dial);
+}
 
 void SimWorker::Do(const worker::Send& command) {
-  around_.send(worker::EncodeWorkerMessage(command.message));
+  around_.network->SendUp(this, dial_, worker::EncodeWorkerMessage(command.message));
 }
 
 void SimWorker::Do(const worker::Prepare&) {
@@ -143,6 +195,7 @@ Offer SimWorker::OfferOf(uint64_t group) {
   offer.token = formed_.token;
   offer.base = state_.value_or(0);
   offer.work = work_;
+  offer.sick = sick_;
   return offer;
 }
 
@@ -156,11 +209,9 @@ void SimWorker::Do(const worker::FormGroup& command) {
   }
   Offer offer = OfferOf(command.assemble.group.value);
   offer.limit = absl::Seconds(command.assemble.limit_seconds);
-  around_.data_plane->Join(
+  Join(
       fmt::format("form {}", command.assemble.group), offer,
-      [this, command](const Meeting& meeting) {
-        if (alive_) FinishForming(command, meeting);
-      },
+      [this, command](const Meeting& meeting) { FinishForming(command, meeting); },
       [this, group = command.assemble.group](const std::string& why) {
         worker::Failed failed;
         failed.group = group;
@@ -172,12 +223,24 @@ void SimWorker::Do(const worker::FormGroup& command) {
 
 void SimWorker::FinishForming(const worker::FormGroup& command, const Meeting& meeting) {
   if (!state_) state_ = meeting.offers.at(command.assemble.giver).base;
+  const worker::StateNeed need = command.assemble.members[command.rank].need;
+  if (need == worker::StateNeed::kAll || need == worker::StateNeed::kMoments) sick_ = false;
+  if (command.assemble.purpose != worker::Purpose::kRetry && sick_) {
+    // Only if no other holder has good ones: then all begin with zeros (rule 15).
+    for (const auto& [rank, offer] : meeting.offers) {
+      const bool good = !offer.sick && offer.base != 0 &&
+                        command.assemble.members[rank].need == worker::StateNeed::kHolds;
+      if (good) around_.world->Violate(id_ + " keeps moments that are not finite");
+    }
+    sick_ = false;
+  }
   worker::Formed formed;
   formed.group = command.assemble.group;
   formed.state_hash = *state_;
   formed.seconds = 0.1;
   if (command.assemble.purpose != worker::Purpose::kRetry) {
-    around_.holds(command.assemble.round.value, *state_);
+    around_.oracle->SeeFormed(id_);
+    around_.oracle->SeeHolding(command.assemble.round.value, *state_);
   }
   Handle(worker::GroupFormed{formed});
 }
@@ -218,15 +281,25 @@ void SimWorker::Do(const worker::Train& command) {
   const worker::Order order = command.order;
   if (!state_) return around_.world->Violate(id_ + " trains without a state");
   if (order.rates.size() != order.length) around_.world->Violate(id_ + ": rates are missing");
-  finite_ = order.mode == worker::Mode::kParallel || !around_.world->Chance(pace_.not_finite);
+  finite_ =
+      order.mode == worker::Mode::kParallel || !around_.world->Strikes(around_.weather->not_finite);
+  spoils_moments_ = !finite_ && around_.world->Chance(0.5);
   work_ = around_.states->AddWork({id_, order.round.value, SamplesOf(order)});
   const uint64_t training = ++training_;
   const absl::Duration time =
-      static_cast<double>(order.length) * pace_.step *
+      static_cast<double>(order.length) * around_.step *
       absl::ToDoubleSeconds(around_.world->Between(absl::Seconds(0.5), absl::Seconds(1.5)));
-  Later(time, [this, order, training]() {
-    if (training == training_) FinishSteps(order);
-  });
+  const absl::Duration standstill =
+      std::max(absl::ZeroDuration(), stalled_until_ - around_.world->now());
+  Later(standstill + time, [this, order, training]() { EndSteps(order, training); });
+}
+
+// The loop may have come to a standstill in the meantime.
+void SimWorker::EndSteps(const worker::Order& order, uint64_t training) {
+  if (training != training_) return;
+  if (around_.world->now() >= stalled_until_) return FinishSteps(order);
+  Later(stalled_until_ - around_.world->now(),
+        [this, order, training]() { EndSteps(order, training); });
 }
 
 void SimWorker::FinishSteps(const worker::Order& order) {
@@ -239,16 +312,9 @@ void SimWorker::FinishSteps(const worker::Order& order) {
   ready.finite = finite_;
   ready.step_seconds = 0.01;
   if (order.mode == worker::Mode::kLocal) return Handle(worker::StepsDone{ready});
-  around_.data_plane->Join(
+  Join(
       KeyOf(order.round.value, order.group.value, 0), OfferOf(order.group.value),
-      [this, order, ready](const Meeting& meeting) {
-        if (!alive_) return;
-        worker::Ready done = ready;
-        const uint64_t state = AverageOf(meeting);
-        staged_[KeyOf(order.round.value, order.group.value, 0)] = state;
-        done.reduced = FactsOf(state);
-        Handle(worker::StepsDone{done});
-      },
+      [this, ready](const Meeting& meeting) { FinishParallel(ready, meeting); },
       [this, order](const std::string& why) {
         worker::Failed failed;
         failed.group = order.group;
@@ -260,9 +326,19 @@ void SimWorker::FinishSteps(const worker::Order& order) {
       });
 }
 
+void SimWorker::FinishParallel(const worker::Ready& ready, const Meeting& meeting) {
+  worker::Ready done = ready;
+  const uint64_t state = AverageOf(meeting);
+  staged_[KeyOf(ready.round.value, ready.group.value, 0)] = state;
+  around_.oracle->SeeStaged(id_, ready.round.value, ready.group.value, 0, state);
+  done.reduced = FactsOf(state);
+  Handle(worker::StepsDone{done});
+}
+
 void SimWorker::Do(const worker::DropOrder&) {
   ++training_;
   work_ = 0;
+  spoils_moments_ = false;
 }
 
 uint64_t SimWorker::AverageOf(const Meeting& meeting) {
@@ -285,11 +361,10 @@ void SimWorker::Do(const worker::ReduceState& command) {
   Offer offer = OfferOf(reduce.group.value);
   offer.weight = reduce.contributors[formed_.rank].weight;
   if (offer.weight > 0 && !finite_) around_.world->Violate(id_ + " is not finite and counts");
-  around_.data_plane->Join(
+  if (offer.weight > 0 && sick_) around_.world->Violate(id_ + " trained with spoilt moments");
+  Join(
       KeyOf(reduce.round.value, reduce.group.value, reduce.attempt), offer,
-      [this, reduce](const Meeting& meeting) {
-        if (alive_) FinishReduce(reduce, meeting);
-      },
+      [this, reduce](const Meeting& meeting) { FinishReduce(reduce, meeting); },
       [this, reduce](const std::string& why) {
         worker::Failed failed;
         failed.group = reduce.group;
@@ -304,13 +379,17 @@ void SimWorker::Do(const worker::ReduceState& command) {
 void SimWorker::FinishReduce(const worker::Reduce& reduce, const Meeting& meeting) {
   uint64_t state = AverageOf(meeting);
   // One alone cannot be contradicted.
-  if (meeting.offers.size() > 1 && around_.world->Chance(pace_.flips)) state += incarnation_;
+  if (meeting.offers.size() > 1 && around_.world->Strikes(around_.weather->flips)) {
+    state += incarnation_;
+  }
   staged_[KeyOf(reduce.round.value, reduce.group.value, reduce.attempt)] = state;
+  around_.oracle->SeeStaged(id_, reduce.round.value, reduce.group.value, reduce.attempt, state);
   worker::Reduced reduced;
   reduced.group = reduce.group;
   reduced.round = reduce.round;
   reduced.attempt = reduce.attempt;
   reduced.reduced = FactsOf(state);
+  reduced.finite = !sick_ && !spoils_moments_;
   Handle(worker::ReduceDone{reduced});
 }
 
@@ -319,7 +398,9 @@ void SimWorker::Do(const worker::ApplyStaged& command) {
       staged_.find(KeyOf(command.round.value, command.group.value, command.attempt));
   if (staged == staged_.end()) return around_.world->Violate(id_ + " applies what is not staged");
   state_ = staged->second;
-  around_.holds(command.round.value, *state_);
+  sick_ = sick_ || spoils_moments_;
+  spoils_moments_ = false;
+  around_.oracle->SeeHolding(command.round.value, *state_);
   staged_.clear();
   work_ = 0;
 }

@@ -8,10 +8,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "proto/rondo/v1/training.pb.h"
 #include "tests/simulation/data_plane.h"
+#include "tests/simulation/network.h"
+#include "tests/simulation/oracle.h"
 #include "tests/simulation/states.h"
+#include "tests/simulation/weather.h"
 #include "tests/simulation/world.h"
 #include "worker/core/machine.h"
 
@@ -22,45 +26,42 @@ struct Surroundings {
   World* world = nullptr;
   States* states = nullptr;
   DataPlane* data_plane = nullptr;
+  Network* network = nullptr;
+  Oracle* oracle = nullptr;
+  const Weather* weather = nullptr;
   int64_t train_samples = 0;
   uint64_t test_samples = 0;
-  // A stream of this worker is wanted, or no longer; a message goes out on it.
-  std::function<void(uint64_t dial)> open;
-  std::function<void(uint64_t dial)> close;
-  std::function<void(const v1::WorkerMessage&)> send;
-  // It says that it now holds the state of a committed round.
-  std::function<void(uint64_t round, uint64_t state)> holds;
+  absl::Duration step;  // Of its training loop, on average.
+  // Its process has ended.
+  std::function<void()> ended;
 };
 
-struct Pace {
-  absl::Duration step = absl::Milliseconds(20);
-  double not_finite = 0;  // Chance of a round.
-  double flips = 0;       // Chance that a reduce's result is wrong here.
-};
-
-class SimWorker {
+class SimWorker : public Caller {
  public:
-  SimWorker(std::string name, uint64_t incarnation, Pace pace, Surroundings surroundings);
+  SimWorker(std::string name, uint64_t incarnation, Surroundings surroundings);
 
   void Start();
-  void Hear(uint64_t dial, const v1::CoordinatorMessage& message);
-  void StreamLost(uint64_t dial);
+  void Hear(uint64_t dial, const v1::CoordinatorMessage& message) override;
+  void StreamLost(uint64_t dial) override;
   void AskToLeave(absl::Duration grace);
   void Kill();
+  // Stops with all its queues, then goes on.
+  void Freeze(absl::Duration time);
+  // The training loop stands still from now on; what else there is goes on.
+  void Stall(absl::Duration time);
 
+  const std::string& id() const override { return id_; }
   const std::string& name() const { return name_; }
   uint64_t incarnation() const { return incarnation_; }
   bool alive() const { return alive_; }
   std::optional<int> exit_code() const { return exit_code_; }
-  uint64_t dial() const { return dial_; }
+  bool frozen() const { return frozen_; }
   const worker::Duties& duties() const { return machine_.duties(); }
 
  private:
-  struct Staged {
-    uint64_t state = 0;
-  };
-
   void Handle(const worker::Event& event);
+  // Now, or when it thaws; never if it is dead.
+  void Run(std::function<void()> what);
   void Later(absl::Duration delay, std::function<void()> what);
   void Beat();
 
@@ -82,8 +83,11 @@ class SimWorker {
   void Do(const worker::Exit& command);
 
   void FinishForming(const worker::FormGroup& command, const Meeting& meeting);
+  void EndSteps(const worker::Order& order, uint64_t training);
   void FinishSteps(const worker::Order& order);
+  void FinishParallel(const worker::Ready& ready, const Meeting& meeting);
   void FinishReduce(const worker::Reduce& reduce, const Meeting& meeting);
+  void Join(const std::string& key, Offer offer, DataPlane::Done done, DataPlane::Failed failed);
   std::vector<Sample> SamplesOf(const worker::Order& order);
   Offer OfferOf(uint64_t group);
   uint64_t AverageOf(const Meeting& meeting);
@@ -92,10 +96,13 @@ class SimWorker {
   const std::string name_;
   const uint64_t incarnation_;
   const std::string id_;
-  const Pace pace_;
   const Surroundings around_;
   worker::Machine machine_;
   bool alive_ = true;
+  bool frozen_ = false;
+  absl::Time stalled_until_ = absl::InfinitePast();
+  absl::Time stalled_since_ = absl::InfinitePast();
+  std::vector<std::function<void()>> inbox_;  // While frozen.
   std::optional<int> exit_code_;
   uint64_t dial_ = 0;
   uint64_t timer_ = 0;  // Number of the newest wish.
@@ -104,6 +111,8 @@ class SimWorker {
   uint64_t work_ = 0;      // Of the order in hand.
   uint64_t training_ = 0;  // Number of the newest Train or DropOrder.
   bool finite_ = true;
+  bool spoils_moments_ = false;  // The order in hand does.
+  bool sick_ = false;            // The moments it holds are not finite.
   worker::FormGroup formed_;
   std::map<std::string, uint64_t> staged_;
 };

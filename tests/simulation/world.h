@@ -3,9 +3,9 @@
 #ifndef RONDO_TESTS_SIMULATION_WORLD_H_
 #define RONDO_TESTS_SIMULATION_WORLD_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,42 +20,65 @@ class World {
   explicit World(uint64_t seed) : random_(Mix64(seed + kSplitMix64Gamma)) {}
 
   absl::Time now() const { return now_; }
+  // Equal times: in the order of their calls.
   void After(absl::Duration delay, std::function<void()> what) {
-    events_.emplace(now_ + delay, std::move(what));  // Equal times: in the order of their calls.
+    events_.push_back({now_ + std::max(delay, absl::ZeroDuration()), ++calls_, std::move(what)});
+    std::push_heap(events_.begin(), events_.end(), Later);
   }
   // False: nothing is left to happen.
   bool Step() {
     if (events_.empty()) return false;
-    auto event = events_.extract(events_.begin());
-    now_ = event.key();
-    event.mapped()();
+    std::pop_heap(events_.begin(), events_.end(), Later);
+    const Event event = std::move(events_.back());
+    events_.pop_back();
+    now_ = event.at;
+    event.what();
     return true;
   }
 
   uint64_t Below(uint64_t bound) { return random_.Below(bound); }
-  bool Chance(double probability) { return Unit() < probability; }
+  bool Chance(double probability) { return probability > 0 && Unit() < probability; }
   absl::Duration Between(absl::Duration low, absl::Duration high) {
     return low + (high - low) * Unit();
   }
 
+  // Faults happen until `fair_from`.
+  void SetFairFrom(absl::Time at) { fair_from_ = at; }
+  bool stormy() const { return now_ < fair_from_; }
+  absl::Time fair_from() const { return fair_from_; }
+  bool Strikes(double probability) { return stormy() && Chance(probability); }
+
   // An invariant does not hold. The first one is kept.
   void Violate(const std::string& what) {
-    if (violation_.empty()) violation_ = absl::FormatTime(now_, absl::UTCTimeZone()) + " " + what;
+    if (!violation_.empty()) return;
+    violation_ = absl::FormatTime("%M:%E3S ", now_, absl::UTCTimeZone()) + what;
+    if (keep_log) Log("VIOLATION: " + what);
   }
   const std::string& violation() const { return violation_; }
 
-  void Log(std::string line) {
+  // Only where keep_log: a log costs more than the simulation itself.
+  void Log(const std::string& line) {
     if (keep_log) log_.push_back(absl::FormatTime("%M:%E3S ", now_, absl::UTCTimeZone()) + line);
   }
   const std::vector<std::string>& log() const { return log_; }
   bool keep_log = false;
 
  private:
+  struct Event {
+    absl::Time at;
+    uint64_t call = 0;
+    std::function<void()> what;
+  };
+  static bool Later(const Event& a, const Event& b) {
+    return a.at != b.at ? a.at > b.at : a.call > b.call;
+  }
   double Unit() { return static_cast<double>(random_.Next() >> 11) * 0x1p-53; }
 
   SplitMix64 random_;
   absl::Time now_ = absl::UnixEpoch();
-  std::multimap<absl::Time, std::function<void()>> events_;
+  absl::Time fair_from_ = absl::UnixEpoch();
+  uint64_t calls_ = 0;
+  std::vector<Event> events_;  // A heap.
   std::string violation_;
   std::vector<std::string> log_;
 };

@@ -1,0 +1,169 @@
+#include "tests/simulation/sim_coordinator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "tests/simulation/trace.h"
+
+namespace rondo::simulation {
+
+SimCoordinator::SimCoordinator(World* world, const Weather* weather, server::MachineConfig config,
+                               Network* network, Oracle* oracle)
+    : world_(world),
+      weather_(weather),
+      config_(std::move(config)),
+      network_(network),
+      oracle_(oracle) {}
+
+void SimCoordinator::Start() {
+  ++life_;
+  stunned_ = writing_ = false;
+  last_batch_ = writing_batch_ = durable_batch_ = 0;
+  server::MachineConfig config = config_;
+  config.term = history_.term.Next();
+  config.token_seed = {life_, 2};
+  machine_ = std::make_unique<server::JobMachine>(std::move(config), history_);
+  network_->CoordinatorStarts([this](const server::Event& event) { Submit(event); });
+  Absorb(machine_->Start(world_->now()));
+}
+
+void SimCoordinator::Crash(const std::string& why) {
+  if (!alive() || exit_code_) return;
+  world_->Log("the coordinator dies: " + why);
+  ++crashes_;
+  ++life_;
+  machine_.reset();
+  held_.clear();
+  waiting_.clear();
+  inbox_.clear();
+  network_->CoordinatorDies();
+  world_->After(world_->Between(absl::Milliseconds(100), absl::Seconds(12)), [this]() { Start(); });
+}
+
+void SimCoordinator::Stun(absl::Duration time) {
+  if (!alive() || stunned_) return;
+  world_->Log("the coordinator stops for " + absl::FormatDuration(time));
+  stunned_ = true;
+  world_->After(time, [this, life = life_]() {
+    if (life != life_) return;
+    stunned_ = false;
+    const std::deque<server::Event> inbox = std::exchange(inbox_, {});
+    for (const server::Event& event : inbox) {
+      if (life == life_) Handle(event);
+    }
+    if (life == life_ && !writing_) BeginWrite();
+  });
+}
+
+void SimCoordinator::AskToStop() {
+  if (alive()) Submit(server::StopRequested{"asked to"});
+}
+
+void SimCoordinator::Submit(const server::Event& event) {
+  if (!alive() || exit_code_) return;
+  if (stunned_) return inbox_.push_back(event);
+  Handle(event);
+}
+
+void SimCoordinator::Handle(const server::Event& event) {
+  if (exit_code_) return;
+  Absorb(machine_->Handle(event, world_->now()));
+}
+
+void SimCoordinator::Absorb(server::Effects effects) {
+  Wake(effects.wake_at);
+  if (!effects.records.empty()) {
+    ++last_batch_;
+    for (server::Record& record : effects.records) waiting_.push_back(std::move(record));
+  }
+  if (!effects.effects.empty()) held_.push_back({last_batch_, std::move(effects.effects)});
+  if (!writing_) BeginWrite();
+  ReleaseDurable();
+}
+
+void SimCoordinator::Wake(absl::Time at) {
+  const uint64_t timer = ++timer_;
+  if (at == absl::InfiniteFuture()) return;
+  world_->After(std::max(absl::Nanoseconds(1), at - world_->now()), [this, timer, life = life_]() {
+    if (timer == timer_ && life == life_) Submit(server::TimerFired{});
+  });
+}
+
+void SimCoordinator::BeginWrite() {
+  if (waiting_.empty()) return;
+  writing_ = true;
+  under_way_ = std::exchange(waiting_, {});
+  writing_batch_ = last_batch_;
+  if (world_->Strikes(weather_->crash_before)) return Crash("before a write");
+  if (world_->Strikes(weather_->disk_full)) {
+    full_until_ = world_->now() + world_->Between(absl::ZeroDuration(), absl::Seconds(20));
+    world_->Log("the disk is full");
+  }
+  world_->After(world_->Between(absl::Microseconds(500), absl::Milliseconds(20)),
+                [this, life = life_]() {
+                  if (life == life_) Write();
+                });
+}
+
+void SimCoordinator::Write() {
+  if (stunned_ || world_->now() < full_until_) {
+    return world_->After(absl::Milliseconds(500), [this, life = life_]() {
+      if (life == life_) Write();
+    });
+  }
+  const bool unknown = world_->Strikes(weather_->unknown);
+  if (unknown && world_->Chance(0.5)) return Crash("a write failed; nothing is on disk");
+  for (const server::Record& record : under_way_) {
+    if (world_->keep_log) world_->Log("journal: " + Describe(record));
+    if (const auto* reference = std::get_if<server::ReferenceRecord>(&record)) {
+      total_steps_ = reference->total_steps;
+    }
+    const absl::Status fits = server::CheckNext(record, history_);
+    if (!fits.ok()) world_->Violate(fits.ToString());
+    server::Apply(record, &history_);
+    oracle_->See(record);
+  }
+  if (unknown) return Crash("a write failed; its records are on disk");
+  if (world_->Strikes(weather_->crash_after)) return Crash("after a write");
+  FinishWrite();
+}
+
+void SimCoordinator::FinishWrite() {
+  writing_ = false;
+  durable_batch_ = writing_batch_;
+  if (!stunned_) BeginWrite();
+  ReleaseDurable();
+}
+
+void SimCoordinator::ReleaseDurable() {
+  const uint64_t life = life_;
+  while (life == life_ && !held_.empty() && held_.front().batch <= durable_batch_) {
+    const Held held = std::move(held_.front());
+    held_.pop_front();
+    for (const server::Effect& effect : held.effects) {
+      Perform(effect);
+      if (world_->Strikes(weather_->crash_amid)) return Crash("between two messages");
+    }
+  }
+}
+
+void SimCoordinator::Perform(const server::Effect& effect) {
+  if (const auto* send = std::get_if<server::Send>(&effect)) {
+    oracle_->SeeSent(send->message);
+    network_->SendDown(send->stream, send->message);
+  } else if (const auto* close = std::get_if<server::CloseStream>(&effect)) {
+    network_->CloseByCoordinator(close->stream);
+  } else if (const auto* checkpoint = std::get_if<server::CompleteCheckpoint>(&effect)) {
+    world_->After(world_->Between(absl::Milliseconds(1), absl::Milliseconds(100)),
+                  [this, step = checkpoint->step, life = life_]() {
+                    if (life == life_) Submit(server::CheckpointCompleted{step, true, ""});
+                  });
+  } else if (const auto* finish = std::get_if<server::Finish>(&effect)) {
+    exit_code_ = finish->exit_code;
+  }
+}
+
+}  // namespace rondo::simulation

@@ -1,0 +1,67 @@
+// What may go wrong in a simulated job: plain probabilities. Nothing goes wrong after `until`.
+#ifndef RONDO_TESTS_SIMULATION_WEATHER_H_
+#define RONDO_TESTS_SIMULATION_WEATHER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+
+namespace rondo::simulation {
+
+enum class Rounds { kLocal, kParallel, kMixed };
+
+// How a job of this weather has to end.
+enum class MustEnd {
+  kDone,     // At its last step: nothing of this weather may end it earlier.
+  kLegally,  // It may also fail or stop by a rule.
+};
+
+struct Weather {
+  std::string name;
+  Rounds rounds = Rounds::kLocal;
+  MustEnd must_end = MustEnd::kDone;
+  absl::Duration until = absl::Seconds(60);
+
+  // Streams. At each message:
+  double breaks = 0;
+  double twice = 0.02;  // It comes twice, on either side.
+  double slow = 0;      // It, and what follows it on its stream, takes up to 4 s.
+  // What is in flight when a stream breaks still comes, late.
+  double stragglers = 0.3;
+
+  // Workers. Each second, one of them:
+  double kills = 0;
+  double freezes = 0;    // Stops with all its queues for up to 15 s, then goes on.
+  double stalls = 0;     // Its training loop stands still, its heartbeats go on.
+  double leaves = 0;     // SIGTERM.
+  double joins = 0;      // A new one comes.
+  double massacres = 0;  // Nearly all of them are killed.
+  // Between two commands of one decision a worker dies.
+  double dies = 0;
+  // Of a local round on a worker; half of them spoil its moments, too.
+  double not_finite = 0;
+  double flips = 0;  // Of a reduce on a worker: its result is another one.
+  // Of a finished collective on a member: it sees a failure where others have the result.
+  double half_done = 0;
+
+  // The coordinator. Each second:
+  double crashes = 0;
+  double stuns = 0;  // It is stopped for up to 14 s, then goes on.
+  double stops = 0;  // Somebody asks it to end the job.
+  // At each write of its journal:
+  double crash_before = 0;
+  double crash_after = 0;  // The records are on disk, nothing was sent.
+  double crash_amid = 0;   // Some of the messages were sent.
+  double unknown = 0;      // The outcome of the COMMIT is unknown: the process ends.
+  double disk_full = 0;    // There is no room for up to 20 s.
+};
+
+// All kinds, by name.
+const std::vector<Weather>& AllWeathers();
+// Nothing if there is no such kind.
+const Weather* FindWeather(const std::string& name);
+
+}  // namespace rondo::simulation
+
+#endif  // RONDO_TESTS_SIMULATION_WEATHER_H_
