@@ -59,10 +59,13 @@ Effects Script(const Event& event, absl::Time) {
 
 class CoordinatorTest : public testing::Test {
  protected:
-  void Begin(FakeMachine::Answer answer = Script, Effects first = {}) {
+  void Begin(FakeMachine::Answer answer = Script, Effects first = {},
+             std::vector<NumberedNotice> notices = {}) {
     coordinator_ = std::make_unique<Coordinator>(
         std::make_unique<FakeMachine>(std::move(answer), std::move(first)), &journal_, &clock_,
-        CoordinatorOptions{.run_timers = false, .journal_retry = absl::Milliseconds(1)});
+        CoordinatorOptions{.run_timers = false,
+                           .journal_retry = absl::Milliseconds(1),
+                           .notices = std::move(notices)});
     coordinator_->Start(&streams_, &checkpoints_);
   }
 
@@ -130,6 +133,16 @@ TEST_F(CoordinatorTest, WritesTheFirstRecordsAtTheStart) {
   streams_.WaitForLines(1);
   ASSERT_THAT(journal_.records(), SizeIs(3));
   EXPECT_TRUE(std::holds_alternative<TermRecord>(journal_.records()[0]));
+}
+
+TEST_F(CoordinatorTest, GoesOnWithTheNoticesOfEarlierTerms) {
+  Begin(Script, {}, {{41, {absl::UnixEpoch(), "began", "long ago"}}});
+  coordinator_->Submit(StreamClosed{{1}});
+  streams_.WaitForLines(1);
+  const CoordinatorStatus status = coordinator_->Status();
+  ASSERT_THAT(status.notices, SizeIs(2));
+  EXPECT_EQ(status.notices[0].notice.kind, "began");
+  EXPECT_EQ(status.notices[1].number, 42u);
 }
 
 TEST_F(CoordinatorTest, IsBlockedWhileTheDiskIsFullAndGoesOnWhenThereIsRoom) {
