@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,10 @@ struct Offer {
   std::string token;
   uint64_t base = 0;  // The state it holds.
   uint64_t work = 0;  // What it trained; 0: nothing.
+  // In a parallel round: its next step, its state there, what the step before it averaged in.
+  uint64_t stands_at = 0;
+  uint64_t working = 0;
+  std::set<uint64_t> result = {};
   double weight = 1;  // 0: its work is not averaged in.
   bool sick = false;  // Its moments are not finite.
   absl::Duration limit = absl::Seconds(30);

@@ -85,12 +85,37 @@ void Oracle::CheckNeeds(const server::GroupRecord& record) {
 }
 
 void Oracle::On(const server::OrderRecord& record) {
-  if (open_) Bad("an order while a round is open");
-  if (record.round.value <= last_order_) Bad("rounds must grow");
-  if (record.first_step != step_) Bad("an order does not begin at the committed step");
+  const bool goes_on = !open_.empty() && open_.back().round == record.round;
+  if (!open_.empty() && !goes_on) Bad("an order while another round is open");
+  if (goes_on) {
+    const server::OrderRecord& last = open_.back();
+    if (record.group <= last.group) Bad("a round goes on in an older group");
+    if (record.first_step < last.first_step ||
+        record.first_step + record.length != last.first_step + last.length) {
+      Bad("a round goes on elsewhere than it was");
+    }
+  } else if (record.first_step != step_) {
+    Bad("an order does not begin at the committed step");
+  }
+  if (!goes_on && record.round.value <= last_order_) Bad("rounds must grow");
   if (record.runs.size() != groups_[record.group.value].size()) Bad("an order misses members");
   last_order_ = record.round.value;
-  open_ = record;
+  open_.push_back(record);
+}
+
+std::vector<Sample> Oracle::Done(size_t order, size_t rank) const {
+  const server::OrderRecord& record = open_[order];
+  std::vector<server::SampleRun> runs = record.runs[rank];
+  uint64_t steps = record.length;
+  if (order + 1 < open_.size()) steps = open_[order + 1].first_step - record.first_step;
+  uint64_t begins = 0;  // The run's first step within the order.
+  uint64_t block = 0;   // Steps of the run before it.
+  for (server::SampleRun& run : runs) {
+    if (!run.same_steps) begins += block;
+    block = run.steps;
+    run.steps = begins >= steps ? 0 : std::min(run.steps, steps - begins);
+  }
+  return SamplesOf(runs);
 }
 
 std::vector<Sample> Oracle::SamplesOf(const std::vector<server::SampleRun>& runs) {
@@ -118,40 +143,50 @@ void Oracle::Use(const server::CommitRecord& record, const std::vector<Sample>& 
 }
 
 void Oracle::On(const server::CommitRecord& record) {
-  if (!open_ || open_->round != record.round) return Bad("a commit of a round that is not open");
-  if (record.first_step != step_ || record.length != open_->length) Bad("a commit of other steps");
-  const States::State* state = states_->Find(record.state_hash);
-  if (state == nullptr) return Bad("a commit of a state that no reduce made");
-  if (state->parent != head_) Bad("a commit that does not extend the committed state");
+  if (open_.empty() || open_.back().round != record.round) {
+    return Bad("a commit of a round that is not open");
+  }
+  const server::OrderRecord& last = open_.back();
+  if (record.first_step != step_ ||
+      record.first_step + record.length != last.first_step + last.length) {
+    Bad("a commit of other steps");
+  }
   retries_ += record.attempts - 1;
   ++commits_;
-  CheckSamples(record, *state);
+  CheckSamples(record);
   FindOddOnes(record);
   ledger_ = record.ledger;
   head_ = record.state_hash;
   step_ += record.length;
   history_[record.round.value] = {head_, step_, ledger_};
-  open_.reset();
+  open_.clear();
 }
 
-void Oracle::CheckSamples(const server::CommitRecord& record, const States::State& state) {
+void Oracle::CheckSamples(const server::CommitRecord& record) {
   std::vector<Sample> trained;
-  for (uint64_t work : state.work) {
-    const auto& samples = states_->work(work).samples;
-    trained.insert(trained.end(), samples.begin(), samples.end());
+  for (uint64_t at = record.state_hash; at != head_;) {
+    const States::State* state = states_->Find(at);
+    if (state == nullptr) return Bad("a commit of a state that does not extend the committed one");
+    for (uint64_t work : state->work) {
+      const auto& samples = states_->work(work).samples;
+      trained.insert(trained.end(), samples.begin(), samples.end());
+    }
+    at = state->parent;
   }
   std::sort(trained.begin(), trained.end());
-  const std::vector<std::string>& members = groups_[open_->group.value];
   const std::vector<std::string>& attempt = groups_[record.group.value];
   std::vector<Sample> credited;
-  for (size_t rank = 0; rank < members.size(); ++rank) {
-    const std::string name = members[rank].substr(0, members[rank].find('#'));
-    const auto samples = SamplesOf(open_->runs[rank]);
-    const bool in = std::count(record.contributors.begin(), record.contributors.end(), name) > 0;
-    if (in) {
-      credited.insert(credited.end(), samples.begin(), samples.end());
-    } else if (std::count(attempt.begin(), attempt.end(), members[rank]) > 0) {
-      for (const Sample& sample : samples) not_finite_.emplace(sample, record.round.value);
+  for (size_t order = 0; order < open_.size(); ++order) {
+    const std::vector<std::string>& members = groups_[open_[order].group.value];
+    for (size_t rank = 0; rank < members.size(); ++rank) {
+      const std::string name = members[rank].substr(0, members[rank].find('#'));
+      const auto samples = Done(order, rank);
+      const bool in = std::count(record.contributors.begin(), record.contributors.end(), name) > 0;
+      if (in) {
+        credited.insert(credited.end(), samples.begin(), samples.end());
+      } else if (std::count(attempt.begin(), attempt.end(), members[rank]) > 0) {
+        for (const Sample& sample : samples) not_finite_.emplace(sample, record.round.value);
+      }
     }
   }
   std::sort(credited.begin(), credited.end());
@@ -173,9 +208,11 @@ void Oracle::FindOddOnes(const server::CommitRecord& record) {
 }
 
 void Oracle::On(const server::VoidRecord& record) {
-  if (!open_ || open_->round != record.round) Bad("a round is voided that is not open");
+  if (open_.empty() || open_.back().round != record.round) {
+    Bad("a round is voided that is not open");
+  }
   ++voids_;
-  open_.reset();
+  open_.clear();
 }
 
 void Oracle::On(const server::EvaluationRecord& record) {
@@ -208,7 +245,7 @@ void Oracle::On(const server::RewindRecord& record) {
   std::erase_if(used_, undone);
   std::erase_if(not_finite_, undone);
   has_moments_.clear();
-  open_.reset();
+  open_.clear();
   evaluation_step_.reset();
   checkpoint_step_.reset();
   if (to != 0) checkpoint_step_ = step_;

@@ -58,9 +58,11 @@ class Oracle {
   void On(const server::RewindRecord& record);
   void Bad(const std::string& what) { world_->Violate(what); }
   void CheckNeeds(const server::GroupRecord& record);
-  void CheckSamples(const server::CommitRecord& record, const States::State& state);
+  void CheckSamples(const server::CommitRecord& record);
   void FindOddOnes(const server::CommitRecord& record);
   void Use(const server::CommitRecord& record, const std::vector<Sample>& samples);
+  // Samples of the open round by rank of each order's group: those of steps that are done.
+  std::vector<Sample> Done(size_t order, size_t rank) const;
   static std::vector<Sample> SamplesOf(const std::vector<server::SampleRun>& runs);
 
   World* const world_;
@@ -70,7 +72,7 @@ class Oracle {
   uint64_t step_ = 0;
   uint64_t head_ = States::kInitial;
   std::map<uint64_t, std::vector<std::string>> groups_;  // Members' names by rank.
-  std::optional<server::OrderRecord> open_;
+  std::vector<server::OrderRecord> open_;  // The open round's: one, and those that went on with it.
   uint64_t last_order_ = 0;
   struct Committed {
     uint64_t state = States::kInitial;

@@ -24,15 +24,6 @@ worker::MachineConfig ConfigOf(const std::string& name, uint64_t incarnation) {
   return config;
 }
 
-worker::ReduceFacts FactsOf(uint64_t state) {
-  worker::ReduceFacts facts;
-  facts.state_hash = state;
-  facts.parameter_norm_squared = 1;
-  facts.costs = {{worker::CostPhase::kReduce, 100, 100, 10, 0.01, 1}};
-  facts.reduce_seconds = 0.01;
-  return facts;
-}
-
 }  // namespace
 
 SimWorker::SimWorker(std::string name, uint64_t incarnation, Surroundings surroundings)
@@ -196,6 +187,9 @@ Offer SimWorker::OfferOf(uint64_t group) {
   offer.base = state_.value_or(0);
   offer.work = work_;
   offer.sick = sick_;
+  offer.stands_at = stands_at_;
+  offer.working = working_;
+  offer.result = result_;
   return offer;
 }
 
@@ -222,7 +216,10 @@ void SimWorker::Do(const worker::FormGroup& command) {
 }
 
 void SimWorker::FinishForming(const worker::FormGroup& command, const Meeting& meeting) {
+  if (command.assemble.purpose == worker::Purpose::kRepair) return FinishRepair(command, meeting);
   if (!state_) state_ = meeting.offers.at(command.assemble.giver).base;
+  stands_at_ = command.assemble.step;
+  working_ = *state_;
   const worker::StateNeed need = command.assemble.members[command.rank].need;
   if (need == worker::StateNeed::kAll || need == worker::StateNeed::kMoments) sick_ = false;
   if (command.assemble.purpose != worker::Purpose::kRetry && sick_) {
@@ -246,10 +243,11 @@ void SimWorker::FinishForming(const worker::FormGroup& command, const Meeting& m
 }
 
 void SimWorker::Do(const worker::LeaveGroup& command) {
+  left_ = std::max(left_, command.group.value);
   around_.data_plane->Leave(id_, command.group.value);
 }
 
-std::vector<Sample> SimWorker::SamplesOf(const worker::Order& order) {
+std::vector<std::vector<Sample>> SimWorker::SamplesOf(const worker::Order& order) {
   std::vector<SampleRun> runs;
   for (const worker::SampleRun& r : order.runs) {
     runs.push_back({static_cast<int64_t>(r.epoch), static_cast<int64_t>(r.first),
@@ -258,7 +256,7 @@ std::vector<Sample> SimWorker::SamplesOf(const worker::Order& order) {
   }
   EpochOrders orders(1, around_.train_samples, false);
   auto sampler = Sampler::Create(runs, static_cast<int64_t>(order.length), &orders);
-  std::vector<Sample> samples;
+  std::vector<std::vector<Sample>> samples(order.length);
   if (!sampler.ok()) {
     around_.world->Violate(id_ + ": " + sampler.status().ToString());
     return samples;
@@ -271,7 +269,7 @@ std::vector<Sample> SimWorker::SamplesOf(const worker::Order& order) {
                                          order.weight));
     }
     for (size_t i = 0; i < batch.positions.size(); ++i) {
-      samples.emplace_back(batch.epochs[i], batch.positions[i]);
+      samples[static_cast<size_t>(step)].emplace_back(batch.epochs[i], batch.positions[i]);
     }
   }
   return samples;
@@ -284,25 +282,29 @@ void SimWorker::Do(const worker::Train& command) {
   finite_ =
       order.mode == worker::Mode::kParallel || !around_.world->Strikes(around_.weather->not_finite);
   spoils_moments_ = !finite_ && around_.world->Chance(0.5);
-  work_ = around_.states->AddWork({id_, order.round.value, SamplesOf(order)});
   const uint64_t training = ++training_;
+  samples_ = SamplesOf(order);
+  if (order.mode == worker::Mode::kParallel) return TrainParallel(order, training);
+  std::vector<Sample> all;
+  for (const auto& step : samples_) all.insert(all.end(), step.begin(), step.end());
+  work_ = around_.states->AddWork({id_, order.round.value, std::move(all)});
   const absl::Duration time =
       static_cast<double>(order.length) * around_.step *
       absl::ToDoubleSeconds(around_.world->Between(absl::Seconds(0.5), absl::Seconds(1.5)));
-  const absl::Duration standstill =
-      std::max(absl::ZeroDuration(), stalled_until_ - around_.world->now());
-  Later(standstill + time, [this, order, training]() { EndSteps(order, training); });
+  Later(time, [this, order, training]() {
+    WhenMoving([this, order, training]() {
+      if (training == training_) Handle(worker::StepsDone{ReadyOf(order)});
+    });
+  });
 }
 
-// The loop may have come to a standstill in the meantime.
-void SimWorker::EndSteps(const worker::Order& order, uint64_t training) {
-  if (training != training_) return;
-  if (around_.world->now() >= stalled_until_) return FinishSteps(order);
-  Later(stalled_until_ - around_.world->now(),
-        [this, order, training]() { EndSteps(order, training); });
+void SimWorker::WhenMoving(std::function<void()> what) {
+  const absl::Duration rest = stalled_until_ - around_.world->now();
+  if (rest <= absl::ZeroDuration()) return what();
+  Later(rest, [this, what = std::move(what)]() { WhenMoving(what); });
 }
 
-void SimWorker::FinishSteps(const worker::Order& order) {
+worker::Ready SimWorker::ReadyOf(const worker::Order& order) const {
   worker::Ready ready;
   ready.group = order.group;
   ready.round = order.round;
@@ -311,37 +313,21 @@ void SimWorker::FinishSteps(const worker::Order& order) {
   ready.loss_sum = static_cast<double>(order.length);
   ready.finite = finite_;
   ready.step_seconds = 0.01;
-  if (order.mode == worker::Mode::kLocal) return Handle(worker::StepsDone{ready});
-  Join(
-      KeyOf(order.round.value, order.group.value, 0), OfferOf(order.group.value),
-      [this, ready](const Meeting& meeting) { FinishParallel(ready, meeting); },
-      [this, order](const std::string& why) {
-        worker::Failed failed;
-        failed.group = order.group;
-        failed.round = order.round;
-        failed.step = order.first_step;
-        failed.cause = worker::FailureCause::kPeer;
-        failed.text = why;
-        Handle(worker::StepsFailed{failed});
-      });
-}
-
-void SimWorker::FinishParallel(const worker::Ready& ready, const Meeting& meeting) {
-  worker::Ready done = ready;
-  const uint64_t state = AverageOf(meeting);
-  staged_[KeyOf(ready.round.value, ready.group.value, 0)] = state;
-  around_.oracle->SeeStaged(id_, ready.round.value, ready.group.value, 0, state);
-  done.reduced = FactsOf(state);
-  Handle(worker::StepsDone{done});
+  return ready;
 }
 
 void SimWorker::Do(const worker::DropOrder&) {
   ++training_;
   work_ = 0;
+  round_ = 0;
   spoils_moments_ = false;
 }
 
 uint64_t SimWorker::AverageOf(const Meeting& meeting) {
+  return around_.states->Average(meeting.offers.begin()->second.base, WorkOf(meeting));
+}
+
+std::set<uint64_t> SimWorker::WorkOf(const Meeting& meeting) {
   std::set<uint64_t> work;
   const uint64_t base = meeting.offers.begin()->second.base;
   for (const auto& [rank, offer] : meeting.offers) {
@@ -349,7 +335,16 @@ uint64_t SimWorker::AverageOf(const Meeting& meeting) {
     if (offer.work == 0) around_.world->Violate(offer.worker + " reduces without work");
     if (offer.weight > 0) work.insert(offer.work);
   }
-  return around_.states->Average(base, work);
+  return work;
+}
+
+worker::ReduceFacts SimWorker::FactsOf(uint64_t state) {
+  worker::ReduceFacts facts;
+  facts.state_hash = state;
+  facts.parameter_norm_squared = 1;
+  facts.costs = {{worker::CostPhase::kReduce, 100, 100, 10, 0.01, 1}};
+  facts.reduce_seconds = 0.01;
+  return facts;
 }
 
 std::string SimWorker::KeyOf(uint64_t round, uint64_t group, uint32_t attempt) {

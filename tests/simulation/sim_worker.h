@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -83,14 +84,24 @@ class SimWorker : public Caller {
   void Do(const worker::Exit& command);
 
   void FinishForming(const worker::FormGroup& command, const Meeting& meeting);
-  void EndSteps(const worker::Order& order, uint64_t training);
-  void FinishSteps(const worker::Order& order);
-  void FinishParallel(const worker::Ready& ready, const Meeting& meeting);
+  void FinishRepair(const worker::FormGroup& command, const Meeting& meeting);
+  // Parallel mode: one step after the other, each a meeting; then one for the buffers.
+  void TrainParallel(const worker::Order& order, uint64_t training);
+  void NextStep(const worker::Order& order, uint64_t training);
+  void JoinStep(const worker::Order& order, uint64_t training, uint64_t index);
+  void FinishStep(const std::set<uint64_t>& result);
+  void AverageBuffers(const worker::Order& order, uint64_t training);
+  void FailStep(const worker::Order& order, const std::string& why);
+  // When the loop does not stand still.
+  void WhenMoving(std::function<void()> what);
   void FinishReduce(const worker::Reduce& reduce, const Meeting& meeting);
   void Join(const std::string& key, Offer offer, DataPlane::Done done, DataPlane::Failed failed);
-  std::vector<Sample> SamplesOf(const worker::Order& order);
+  std::vector<std::vector<Sample>> SamplesOf(const worker::Order& order);  // By step.
+  worker::Ready ReadyOf(const worker::Order& order) const;
   Offer OfferOf(uint64_t group);
+  std::set<uint64_t> WorkOf(const Meeting& meeting);
   uint64_t AverageOf(const Meeting& meeting);
+  static worker::ReduceFacts FactsOf(uint64_t state);
   static std::string KeyOf(uint64_t round, uint64_t group, uint32_t attempt);
 
   const std::string name_;
@@ -113,6 +124,13 @@ class SimWorker : public Caller {
   bool finite_ = true;
   bool spoils_moments_ = false;  // The order in hand does.
   bool sick_ = false;            // The moments it holds are not finite.
+  uint64_t left_ = 0;            // The newest group that it has left.
+  // Of a parallel round: the next step, the state there, what the last step averaged in.
+  uint64_t round_ = 0;
+  uint64_t stands_at_ = 0;
+  uint64_t working_ = 0;
+  std::set<uint64_t> result_;
+  std::vector<std::vector<Sample>> samples_;
   worker::FormGroup formed_;
   std::map<std::string, uint64_t> staged_;
 };
