@@ -143,10 +143,11 @@ bool Program::WaitUntil(const std::string& watched, absl::Duration limit,
   return is_done;
 }
 
-std::string Program::WaitForLine(const std::string& text, absl::Duration limit) {
+std::string Program::WaitForLineOf(const std::string& path, const std::string& text,
+                                   absl::Duration limit) {
   std::string found;
-  WaitUntil(out_path_, limit, [&] {
-    std::istringstream lines(ReadFile(out_path_));
+  WaitUntil(path, limit, [&] {
+    std::istringstream lines(ReadFile(path));
     for (std::string line; std::getline(lines, line) && !lines.eof();) {
       if (line.find(text) == std::string::npos) continue;
       found = line;

@@ -38,12 +38,20 @@ class Program {
   ~Program();
 
   pid_t pid() const { return pid_; }
+  // Where its standard error goes.
+  const std::string& log_path() const { return err_path_; }
   void Signal(int signal_number) const;
   // Blocks until the child has ended.
   Ended Wait(absl::Duration limit = kPatience);
   // Blocks until standard output has a line that contains `text`, and returns the first such; empty
   // when the child ends, or `limit` passes, without one.
-  std::string WaitForLine(const std::string& text, absl::Duration limit = kPatience);
+  std::string WaitForLine(const std::string& text, absl::Duration limit = kPatience) {
+    return WaitForLineOf(out_path_, text, limit);
+  }
+  // The same for standard error, where programs write their log.
+  std::string WaitForLogLine(const std::string& text, absl::Duration limit = kPatience) {
+    return WaitForLineOf(err_path_, text, limit);
+  }
   // Blocks until the file is there, in a folder that exists; false when the child ends, or `limit`
   // passes, without it.
   bool WaitForFile(const std::string& path, absl::Duration limit = kPatience);
@@ -53,6 +61,7 @@ class Program {
   // when the child ends, or `limit` passes, before.
   bool WaitUntil(const std::string& watched, absl::Duration limit,
                  const std::function<bool()>& done);
+  std::string WaitForLineOf(const std::string& path, const std::string& text, absl::Duration limit);
   bool Running() const;
 
   std::string out_path_;

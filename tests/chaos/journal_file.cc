@@ -1,0 +1,61 @@
+#include "tests/chaos/journal_file.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace rondo::chaos {
+namespace {
+
+// Rows of a query, as texts.
+std::vector<std::vector<std::string>> Query(sqlite3* db, const std::string& sql,
+                                            std::string* problem) {
+  std::vector<std::vector<std::string>> rows;
+  sqlite3_stmt* statement = nullptr;
+  if (sqlite3_prepare_v2(db, sql.c_str(), -1, &statement, nullptr) != SQLITE_OK) {
+    *problem = fmt::format("{}: {}", sql, sqlite3_errmsg(db));
+    return rows;
+  }
+  while (sqlite3_step(statement) == SQLITE_ROW) {
+    std::vector<std::string> row;
+    for (int i = 0; i < sqlite3_column_count(statement); ++i) {
+      const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement, i));
+      row.emplace_back(bytes, static_cast<size_t>(sqlite3_column_bytes(statement, i)));
+    }
+    rows.push_back(std::move(row));
+  }
+  sqlite3_finalize(statement);
+  return rows;
+}
+
+}  // namespace
+
+std::vector<JournalEntry> ReadJournalFile(const std::string& path, std::string* problem) {
+  std::vector<JournalEntry> entries;
+  sqlite3* db = nullptr;
+  if (sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE, nullptr) != SQLITE_OK) {
+    *problem = fmt::format("{}: {}", path, sqlite3_errmsg(db));
+    sqlite3_close(db);
+    return entries;
+  }
+  const auto tables =
+      Query(db, "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%record BLOB%'",
+            problem);
+  for (const auto& table : tables) {
+    const std::string sql = fmt::format("SELECT CAST(seq AS TEXT), record FROM \"{}\"", table[0]);
+    for (auto& row : Query(db, sql, problem)) {
+      entries.push_back({std::stoll(row[0]), table[0], std::move(row[1])});
+    }
+  }
+  sqlite3_close(db);
+  // A commit and its ledger have one number.
+  std::sort(entries.begin(), entries.end(), [](const JournalEntry& a, const JournalEntry& b) {
+    return std::tie(a.seq, a.table) < std::tie(b.seq, b.table);
+  });
+  return entries;
+}
+
+}  // namespace rondo::chaos
