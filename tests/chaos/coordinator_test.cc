@@ -17,7 +17,9 @@ using testing::HasSubstr;
 
 // S72: two of them on one state.
 TEST(CoordinatorTest, ASecondOneOnTheSameStateExitsAndTheFirstGoesOn) {
-  const std::string folder = e2e::MakeJobFolder({});
+  e2e::DigitsJob job;
+  job.workers = "{min: 2, max: 2}";
+  const std::string folder = e2e::MakeJobFolder(job);
   Crew crew(folder, 2);
   Trap& order = crew.relay().Hold(
       [](const Passing& p) { return p.to_worker != nullptr && p.to_worker->has_order(); });

@@ -33,10 +33,10 @@ class IdleService final : public v1::Training::Service {
       grpc::ServerContext*,
       grpc::ServerReaderWriter<v1::CoordinatorMessage, v1::WorkerMessage>* worker) override {
     v1::WorkerMessage message;
-    while (worker->Read(&message)) {
-    }
+    while (worker->Read(&message)) begun.Notify();
     return grpc::Status::OK;
   }
+  absl::Notification begun;  // From here on it is idle.
 };
 
 // An idle stream whose client pings every second; the server's builder is `set_up`'s.
@@ -69,7 +69,11 @@ class IdleStream {
     server_->Shutdown(std::chrono::system_clock::now());
   }
 
-  TcpProxy& line() { return line_; }
+  // Of the client: its pings, and its answers to the server's.
+  bool AwaitPings(uint64_t count) {
+    return service_.begun.WaitForNotificationWithTimeout(kPatience) &&
+           line_.AwaitBytes(count * kPingBytes, kPatience);
+  }
   absl::Notification& ended() { return ended_; }
   grpc::Status Finish() { return stream_->Finish(); }
 
@@ -86,7 +90,7 @@ class IdleStream {
 
 TEST(KeepaliveTest, AnIdleStreamOutlivesItsPings) {
   IdleStream stream([](grpc::ServerBuilder* builder) { SetKeepalive(kOften, builder); });
-  EXPECT_TRUE(stream.line().AwaitBytes(5 * kPingBytes, kPatience)) << "nobody pings";
+  EXPECT_TRUE(stream.AwaitPings(10)) << "nobody pings";
   EXPECT_FALSE(stream.ended().HasBeenNotified()) << "the stream was closed";
 }
 

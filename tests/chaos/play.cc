@@ -26,11 +26,12 @@ struct Job {
 void SetRounds(const Scene& scene, Job* job) {
   const bool long_round = scene.moment == Moment::kSteps;
   if (scene.mode == Mode::kLocal) {
-    job->steps = long_round ? 1020 : 24;
-    job->text.sync = long_round ? "{policy: table, table: [[0, 4], [8, 1000], [1008, 4]]}"
-                                : "{policy: constant, base_steps: 4}";
+    const uint64_t length = long_round ? 3000 / scene.workers : 4;
+    job->steps = 20 + length;
+    job->text.sync =
+        fmt::format("{{policy: table, table: [[0, 4], [8, {}], [{}, 4]]}}", length, 8 + length);
   } else {
-    const uint64_t length = long_round ? 200 : 4;
+    const uint64_t length = long_round ? 1200 / scene.workers : 4;
     job->steps = 6 * length;
     job->text.sync = fmt::format("{{policy: parallel, round_steps: {}}}", length);
   }

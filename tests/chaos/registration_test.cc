@@ -12,6 +12,7 @@
 
 #include "absl/time/time.h"
 #include "common/clock.h"
+#include "common/log.h"
 #include "common/status_matchers.h"
 #include "proto/rondo/v1/job.pb.h"
 #include "proto/rondo/v1/training.pb.h"
@@ -47,7 +48,11 @@ MachineConfig ConfigOfAll() {
   return config;
 }
 
+// So that a failure is not lost among a thousand lines.
+void LogOnlyWarnings() { SetUpLog(LogFormat::kText, LogLevel::kWarning, "test", ""); }
+
 TEST(RegistrationTest, AThousandWorkersRegisterAndTrainTogether) {
+  LogOnlyWarnings();
   const std::string dir = testing::TempDir() + "/crowd";
   std::filesystem::remove_all(dir);
   std::filesystem::create_directories(dir);
@@ -59,7 +64,9 @@ TEST(RegistrationTest, AThousandWorkersRegisterAndTrainTogether) {
   Coordinator coordinator(std::make_unique<CoreMachine>(ConfigOfAll()), journal.get(), &clock);
   CheckpointStore store(dir + "/checkpoints", job.id(), 1);
   CheckpointCompleter completer(&store, &coordinator);
-  TrainingService training(&coordinator, &store, {job, {}});
+  TrainingLimits limits;
+  limits.state_streams = kWorkers;  // These workers ask once.
+  TrainingService training(&coordinator, &store, {job, {}}, limits);
   grpc::ServerBuilder builder;
   builder.RegisterService(&training);
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
@@ -77,7 +84,8 @@ TEST(RegistrationTest, AThousandWorkersRegisterAndTrainTogether) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(coordinator.WaitUntilFinished().exit_code, 0);
   for (const FakeWorkerResult& result : results) {
-    EXPECT_EQ(result.goodbye.reason(), v1::GOODBYE_REASON_DONE) << result.refuse.text();
+    EXPECT_EQ(result.goodbye.reason(), v1::GOODBYE_REASON_DONE)
+        << result.goodbye.text() << result.refuse.text();
     EXPECT_EQ(result.commits.size(), 2u);
   }
   server->Shutdown();
