@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "server/edge/record_seal.h"
+
 namespace rondo::chaos {
 namespace {
 
@@ -46,8 +48,10 @@ std::vector<JournalEntry> ReadJournalFile(const std::string& path, std::string* 
             problem);
   for (const auto& table : tables) {
     const std::string sql = fmt::format("SELECT CAST(seq AS TEXT), record FROM \"{}\"", table[0]);
-    for (auto& row : Query(db, sql, problem)) {
-      entries.push_back({std::stoll(row[0]), table[0], std::move(row[1])});
+    for (const auto& row : Query(db, sql, problem)) {
+      const auto record = server::Unseal(row[1]);
+      if (!record.ok()) *problem = fmt::format("{}: record {} is damaged", table[0], row[0]);
+      if (record.ok()) entries.push_back({std::stoll(row[0]), table[0], std::string(*record)});
     }
   }
   sqlite3_close(db);

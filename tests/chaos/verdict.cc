@@ -32,6 +32,7 @@ class Judge {
     if (entry.table == "commits") Take(Parse<v1::CommitRecord>(entry));
     if (entry.table == "ledger") Take(Parse<v1::LedgerState>(entry));
     if (entry.table == "voids") orders_.erase(Parse<v1::VoidRecord>(entry).round());
+    if (entry.table == "rewinds") Take(Parse<v1::RewindRecord>(entry));
     if (entry.table == "end") end_ = Parse<v1::EndRecord>(entry);
   }
 
@@ -96,6 +97,15 @@ class Judge {
 
   void Take(const v1::LedgerState& record) {
     if (!history_.empty()) history_.back().ledger = record;
+  }
+
+  void Take(const v1::RewindRecord& record) {
+    while (!history_.empty() && history_.back().commit.round() > record.to_round()) {
+      history_.pop_back();
+    }
+    orders_.clear();
+    Check(Step() == record.to_step(), "a rewind to step {} leads to step {}", record.to_step(),
+          Step());
   }
 
   // What was said is what was written.
