@@ -4,6 +4,8 @@
 #ifndef RONDO_TESTS_CHAOS_CREW_H_
 #define RONDO_TESTS_CHAOS_CREW_H_
 
+#include <sys/types.h>
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +39,8 @@ class Crew {
   // What other workers' connections to it go through.
   TcpProxy& door(int worker) { return workers_[worker]->door; }
   const Overheard& overheard() const { return overheard_; }
+  pid_t coordinator_pid() const { return coordinator_->pid(); }
+  pid_t worker_pid(int worker) const { return workers_[worker]->process->pid(); }
 
   // Returns when it listens; false if it ended instead.
   bool StartCoordinator();
