@@ -17,7 +17,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -25,6 +24,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "proto/rondo/v1/training.pb.h"
+#include "tests/bench/as_test.h"
 #include "tests/chaos/crew.h"
 #include "tests/chaos/relay.h"
 #include "tests/e2e/digits_job.h"
@@ -192,17 +192,6 @@ int Run(const Flags& flags) {
   return 0;
 }
 
-// The harness looks for programs and for a temporary folder where a test would have them.
-std::string SetUpAsTest() {
-  std::string folder = (std::filesystem::temp_directory_path() / "recovery-XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) std::exit(1);
-  setenv("TEST_TMPDIR", folder.c_str(), 1);
-  setenv("TEST_WORKSPACE", "rondo", 1);
-  const std::string self = std::filesystem::canonical("/proc/self/exe").string();
-  setenv("TEST_SRCDIR", (self + ".runfiles").c_str(), 0);
-  return folder;
-}
-
 }  // namespace
 }  // namespace rondo::chaos
 
@@ -217,8 +206,6 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"training", "reduce", "coordinator"}))
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
-  const std::string folder = rondo::chaos::SetUpAsTest();
-  const int code = rondo::chaos::Run(flags);
-  std::filesystem::remove_all(folder);
-  return code;
+  const rondo::AsTest as_test;
+  return rondo::chaos::Run(flags);
 }
