@@ -1,12 +1,17 @@
 #include "tests/chaos/journal_file.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sqlite3.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <tuple>
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "server/edge/record_seal.h"
 
 namespace rondo::chaos {
@@ -31,6 +36,18 @@ std::vector<std::vector<std::string>> Query(sqlite3* db, const std::string& sql,
   }
   sqlite3_finalize(statement);
   return rows;
+}
+
+// 0 while there is no such table.
+int64_t CountRows(const std::string& path, const std::string& table) {
+  sqlite3* db = nullptr;
+  std::vector<std::vector<std::string>> rows;
+  if (sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE, nullptr) == SQLITE_OK) {
+    std::string problem;
+    rows = Query(db, fmt::format("SELECT CAST(count(*) AS TEXT) FROM \"{}\"", table), &problem);
+  }
+  sqlite3_close(db);
+  return rows.empty() ? 0 : std::stoll(rows[0][0]);
 }
 
 }  // namespace
@@ -60,6 +77,25 @@ std::vector<JournalEntry> ReadJournalFile(const std::string& path, std::string* 
     return std::tie(a.seq, a.table) < std::tie(b.seq, b.table);
   });
   return entries;
+}
+
+bool AwaitRows(const std::string& path, const std::string& table, int64_t rows,
+               absl::Duration limit) {
+  const absl::Time until = absl::Now() + limit;
+  const int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  const std::string folder = std::filesystem::path(path).parent_path();
+  inotify_add_watch(watch, folder.c_str(), IN_MODIFY | IN_CREATE);
+  bool there = CountRows(path, table) >= rows;
+  while (!there && absl::Now() < until) {
+    pollfd item = {watch, POLLIN, 0};
+    poll(&item, 1, static_cast<int>(absl::ToInt64Milliseconds(until - absl::Now())));
+    char changes[4096];
+    while (read(watch, changes, sizeof(changes)) > 0) {
+    }
+    there = CountRows(path, table) >= rows;
+  }
+  close(watch);
+  return there;
 }
 
 }  // namespace rondo::chaos

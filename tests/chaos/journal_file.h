@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
+
 namespace rondo::chaos {
 
 struct JournalEntry {
@@ -16,6 +18,11 @@ struct JournalEntry {
 
 // Empty when the file cannot be read; `problem` says why.
 std::vector<JournalEntry> ReadJournalFile(const std::string& path, std::string* problem);
+
+// Blocks until the table has so many rows: asked at first and after each write of the journal,
+// which lies in a folder that exists. False once `limit` has passed.
+bool AwaitRows(const std::string& path, const std::string& table, int64_t rows,
+               absl::Duration limit);
 
 }  // namespace rondo::chaos
 
