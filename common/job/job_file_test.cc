@@ -281,7 +281,6 @@ const Bad kBad[] = {
     {"kind: ring", "kind: sparse, density: 0.01", 15, "collective.kind", "not built"},
     {"kind: ring", "kind: auto, density: 0.01", 15, "collective.kind", "not built"},
     {"seed: 1", "seed: 1\nprecision: bf16", 3, "precision", "not built"},
-    {"keep: 3", "keep: 3, shared_dir: /shared", 18, "checkpoint.shared_dir", "not built"},
     {"keep: 3", "keep: 3, partials: true", 18, "checkpoint.partials", "not built"},
     // What YAML allows and a job file does not.
     {"seed: 1", "seed: 1\nseed: 2", 3, "seed", "line 2"},
@@ -345,11 +344,12 @@ TEST(ParseJobTest, AFileThatIsNoMapIsOneError) {
   }
 }
 
-TEST(ParseJobTest, WarnsThatNoRunGoesOnFromItsCheckpointsYet) {
-  const ParsedJob parsed = ParseJob(JobWith("every_steps: 0", "every_steps: 500"));
+TEST(ParseJobTest, WarnsThatASingleCheckpointIsAllThereIs) {
+  const ParsedJob parsed =
+      ParseJob(JobWith("every_steps: 0, keep: 3", "every_steps: 500, keep: 1"));
   EXPECT_TRUE(parsed.errors.empty());
   ASSERT_EQ(parsed.warnings.size(), 1u);
-  EXPECT_EQ(parsed.warnings[0].key, "checkpoint.every_steps");
+  EXPECT_EQ(parsed.warnings[0].key, "checkpoint.keep");
   EXPECT_EQ(parsed.warnings[0].position.line, 18);
   EXPECT_EQ(parsed.job.checkpoint().every_steps(), 500);
 }

@@ -36,11 +36,12 @@ void WriteData(int train, int test) {
 
 TEST(LoadJobTest, ResolvesWithTheDataAndPassesWarningsOn) {
   WriteData(100, 5);
-  const std::string path = Write("job.yaml", JobWith("every_steps: 0", "every_steps: 10"));
+  const std::string path =
+      Write("job.yaml", JobWith("every_steps: 0, keep: 3", "every_steps: 10, keep: 1"));
   ASSERT_OK_AND_ASSIGN(const LoadedJob loaded, LoadJob(path, testing::TempDir()));
   EXPECT_EQ(loaded.job.resolved().steps(), 20);
   EXPECT_EQ(loaded.job.resolved().test_samples(), 5);
-  EXPECT_THAT(loaded.warnings, HasSubstr("job.yaml:18:14: checkpoint.every_steps: "));
+  EXPECT_THAT(loaded.warnings, HasSubstr("job.yaml:18:31: checkpoint.keep: "));
 }
 
 TEST(LoadJobTest, SaysWhatIsWrongInTheFile) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <variant>
 
 namespace rondo::server {
@@ -19,6 +20,19 @@ void Fold(const ReferenceRecord& record, History& history) { history.reference =
 void Fold(const GroupRecord& record, History& history) {
   history.last_group = record.group;
   history.group = record;
+  if (history.commits.contains(history.committed.round)) return;
+  for (const Member& member : record.members) history.restored[member.name] = member.incarnation;
+}
+
+// The first order after a rewind: what its group's members did not bring back is out of use.
+void LeaveUnusedFiles(History& history) {
+  const auto kept = history.checkpoints.find(history.committed.round);
+  if (kept == history.checkpoints.end()) return;
+  std::erase_if(kept->second.local_files, [&](const std::string& name) {
+    const auto& members = history.open_members;
+    return std::none_of(members.begin(), members.end(),
+                        [&](const Member& member) { return member.name == name; });
+  });
 }
 
 void Fold(const OrderRecord& record, History& history) {
@@ -27,6 +41,7 @@ void Fold(const OrderRecord& record, History& history) {
   history.open_members.clear();
   if (history.group) history.open_members = history.group->members;
   if (!history.committed.round) history.committed.state_hash = record.base_hash;
+  if (std::exchange(history.rewound, false)) LeaveUnusedFiles(history);
   if (history.totals.started_at == absl::InfinitePast()) history.totals.started_at = record.at;
 }
 
@@ -69,6 +84,7 @@ void Fold(const CommitRecord& record, History& history) {
   committed.reduce_seconds = record.reduce_seconds;
   history.commits[record.round] = {record.group, record.attempt, record.state_hash};
   if (history.commits.size() > kCommitsKept) history.commits.erase(history.commits.begin());
+  history.restored.clear();
   AddTotals(record, history, history.totals);
   if (history.open) {
     history.evaluation_pending = history.evaluation_pending || history.open->evaluation_due;
@@ -89,7 +105,7 @@ void Fold(const CheckpointRecord& record, History& history) {
   history.totals.checkpoint_step = record.step;
   if (record.round != history.committed.round) return;
   history.save_pending = false;
-  history.checkpoints[record.round] = history.committed;
+  history.checkpoints[record.round] = {history.committed, record.local_files};
   if (history.checkpoints.size() > kCheckpointsKept) {
     history.checkpoints.erase(history.checkpoints.begin());
   }
@@ -99,8 +115,12 @@ void Fold(const RewindRecord& record, History& history) {
   history.checkpoints.erase(history.checkpoints.upper_bound(record.to_round),
                             history.checkpoints.end());
   const auto kept = history.checkpoints.find(record.to_round);
-  history.committed = kept == history.checkpoints.end() ? CommittedState{} : kept->second;
-  history.commits.erase(history.commits.upper_bound(record.to_round), history.commits.end());
+  history.committed = kept == history.checkpoints.end() ? CommittedState{} : kept->second.state;
+  // Who says that it holds a round, or has its result staged, is of the time before.
+  history.committed.contributors.clear();
+  history.commits.clear();
+  history.rewound = true;
+  history.restored.clear();
   history.open.reset();
   history.evaluation_pending = false;
   history.save_pending = false;
@@ -110,7 +130,7 @@ void Fold(const RewindRecord& record, History& history) {
   }
   totals.checkpoint_step.reset();
   if (!history.checkpoints.empty()) {
-    totals.checkpoint_step = history.checkpoints.rbegin()->second.step;
+    totals.checkpoint_step = history.checkpoints.rbegin()->second.state.step;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -57,6 +58,14 @@ struct JobTotals {
 inline constexpr size_t kCommitsKept = 1'000;
 inline constexpr size_t kCheckpointsKept = 100;
 
+// A complete checkpoint.
+struct KeptCheckpoint {
+  CommittedState state;
+  // Whose own file in it may be used: after a rewind to it only those of the first group's members
+  // (rule 21).
+  std::vector<std::string> local_files;
+};
+
 struct History {
   Term term;  // The newest; 0: nothing has happened.
   std::optional<ReferenceRecord> reference;
@@ -67,8 +76,12 @@ struct History {
   std::vector<Member> open_members;  // Those of its group, by rank.
   CommittedState committed;
   std::map<RoundId, CommitKey> commits;           // Not undone.
-  std::map<RoundId, CommittedState> checkpoints;  // Complete ones, not undone: what they hold.
-  bool evaluation_pending = false;                // Due at the border after the last commit.
+  std::map<RoundId, KeptCheckpoint> checkpoints;  // Not undone.
+  bool rewound = false;  // Since the last rewind no order was given: the state is in its files.
+  // Members of groups since the last rewind, until the next commit: nobody else can hold the state
+  // that the job went back to, whatever it says. By name, the newest incarnation.
+  std::map<std::string, Incarnation> restored;
+  bool evaluation_pending = false;  // Due at the border after the last commit.
   bool save_pending = false;
   JobTotals totals;
   std::optional<EndRecord> end;  // The run has ended, and no later term has begun.

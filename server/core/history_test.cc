@@ -138,7 +138,7 @@ TEST(HistoryTest, EvaluationsAndCheckpointsEndWhatWasDue) {
   EXPECT_EQ(history.totals.last_evaluation->accuracy, 0.75);
   EXPECT_EQ(history.totals.evaluate_seconds, 3);
   EXPECT_EQ(history.totals.checkpoint_step, 10u);
-  EXPECT_EQ(history.checkpoints.at({2}).ledger.position, 10u);
+  EXPECT_EQ(history.checkpoints.at({2}).state.ledger.position, 10u);
 }
 
 TEST(HistoryTest, AVoidedRoundIsNotOpenAndItsNumberIsUsedUp) {

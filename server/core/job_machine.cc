@@ -95,7 +95,7 @@ bool JobMachine::Impl::AdvancePhase() {
     case Phase::kCompleting:
       WakeAt(phase_since_ + config_.limits.save);
       if (now_ < phase_since_ + config_.limits.save) return false;
-      return Fail("the checkpoint's manifest was not written in time");
+      return GiveUpSave("its manifest was not written in time");
     case Phase::kOver:
       AdvanceOver();
       return false;

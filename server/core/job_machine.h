@@ -44,6 +44,8 @@ struct MachineLimits {
   absl::Duration evaluate = absl::Hours(1);
   // A training loop that has not moved for the larger of this and 20 steps drops out.
   absl::Duration stall = absl::Seconds(60);
+  // Without a holder of the state, while one may come back; then the job goes back to a checkpoint.
+  absl::Duration rewind_after = absl::Seconds(300);
   absl::Duration give_up = absl::ZeroDuration();  // Below workers.min; zero: wait for ever.
   uint32_t attempts_max = 5;                      // Of one round within a term.
 };
@@ -74,6 +76,7 @@ struct MachineConfig {
   uint64_t evaluate_every_steps = 0;
   bool has_test_set = false;
   uint64_t checkpoint_every_steps = 0;  // 0: only at the end.
+  uint64_t checkpoint_keep = 3;
   // 128 bits from the system's random source, made at each start: the tokens of the workers' data
   // plane follow from them.
   std::array<uint64_t, 2> token_seed = {};
@@ -143,7 +146,13 @@ struct Finish {
   std::string reason;
 };
 
-using Effect = std::variant<Send, CloseStream, CompleteCheckpoint, Finish>;
+// The journal's newest checkpoint is that of step `newest` (0: there is none). Those of later steps
+// were undone, or never recorded; of the others only so many stay as the job keeps.
+struct TrimCheckpoints {
+  uint64_t newest = 0;
+};
+
+using Effect = std::variant<Send, CloseStream, CompleteCheckpoint, Finish, TrimCheckpoints>;
 
 struct Effects {
   std::vector<Record>

@@ -117,11 +117,12 @@ bool JobMachine::Impl::IsOdd(const StagedResult& staged) const {
 std::vector<StagedFate> JobMachine::Impl::AdoptState(Worker& worker, const Returning& returning) {
   const auto committed = history_.commits.find(returning.round);
   if (!returning.round && returning.state_hash != 0 && !committed_.round) {
-    const bool known = returning.state_hash == committed_.state_hash;
-    worker.holds = known ? std::optional(RoundId{}) : std::nullopt;
+    worker.holds.reset();
+    if (WasRestored(worker, returning)) worker.holds = RoundId{};
   } else if (returning.round) {
-    const bool known =
+    bool known =
         committed != history_.commits.end() && committed->second.state_hash == returning.state_hash;
+    if (returning.round == committed_.round && !known) known = WasRestored(worker, returning);
     worker.holds = known ? std::optional(returning.round) : std::nullopt;
   } else if (worker.holds && *worker.holds) {
     worker.holds.reset();  // It had a state and says that it has none.
@@ -147,6 +148,13 @@ std::vector<StagedFate> JobMachine::Impl::AdoptState(Worker& worker, const Retur
   return fates;
 }
 
+// Right after a rewind: it took part in a group since then, so what it holds is the restored state.
+bool JobMachine::Impl::WasRestored(const Worker& worker, const Returning& returning) const {
+  const auto it = history_.restored.find(worker.name);
+  return it != history_.restored.end() && it->second == worker.incarnation &&
+         returning.state_hash == committed_.state_hash;
+}
+
 OrderFate JobMachine::Impl::AdoptOrder(Worker& worker, const Returning& returning) {
   RoundMember* member = round_ ? round_->Find(worker.name, worker.incarnation) : nullptr;
   const bool current = Holds(worker);
@@ -160,7 +168,7 @@ OrderFate JobMachine::Impl::AdoptOrder(Worker& worker, const Returning& returnin
   }
   if (current) {
     if (worker.debt != Debt::kMoments) worker.debt = Debt::kNone;
-  } else if (!worker.holds) {
+  } else if (!worker.holds || worker.debt == Debt::kMoments) {
     worker.debt = Debt::kAll;
   } else if (!returning.order) {
     worker.debt = Debt::kValues;  // It only missed commits.

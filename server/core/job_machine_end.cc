@@ -93,6 +93,7 @@ bool JobMachine::Impl::BeginSave() {
       message.files = {StateFile::kParameters, StateFile::kBuffers, StateFile::kLocal};
     }
     Say(*roster_.Find(member.name), message);
+    save_->names.push_back(member.name);
     save_->asked.push_back(std::move(message));
   }
   return Go(Phase::kSaving);
@@ -118,10 +119,7 @@ bool JobMachine::Impl::AdvanceSaving() {
   if (!save_->failure && now_ >= limit) {
     save_->failure = fmt::format("not done within {}", absl::FormatDuration(config_.limits.save));
   }
-  if (save_->failure) {
-    return Fail(
-        fmt::format("the checkpoint of step {} failed: {}", committed_.step, *save_->failure));
-  }
+  if (save_->failure) return GiveUpSave(*save_->failure);
   CompleteCheckpoint complete{
       committed_.round, committed_.step, committed_.state_hash, {}, committed_.ledger};
   bool broken = false;
@@ -155,14 +153,21 @@ bool JobMachine::Impl::AdvanceSaving() {
 
 void JobMachine::Impl::On(const CheckpointCompleted& event) {
   if (phase_ != Phase::kCompleting || event.step != committed_.step) return;
-  save_.reset();
-  save_pending_ = false;
   if (!event.ok) {
-    Fail(fmt::format("the checkpoint of step {} failed: {}", event.step, event.text));
+    GiveUpSave(event.text);
     return;
   }
+  CheckpointRecord record{committed_.round, committed_.step, committed_.state_hash, {}};
+  for (size_t rank = 0; rank < save_->parts.size(); ++rank) {
+    for (const SavedFile& file : save_->parts[rank]->files) {
+      if (file.file == StateFile::kLocal) record.local_files.push_back(save_->names[rank]);
+    }
+  }
+  save_.reset();
+  save_pending_ = false;
   saved_step_ = event.step;
-  Journal(CheckpointRecord{committed_.round, committed_.step, committed_.state_hash});
+  Journal(std::move(record));
+  TrimCheckpointsKept();
   Go(Phase::kBorder);
 }
 
@@ -176,6 +181,36 @@ Goodbye JobMachine::Impl::GoodbyeOf(EndState state, const std::string& reason) {
       break;
   }
   return {GoodbyeReason::kFault, reason, 1};
+}
+
+// The state that the job ends with must be saved; any other checkpoint is tried again when the next
+// one is due. What was written of it is never chosen: it has no manifest.
+bool JobMachine::Impl::GiveUpSave(const std::string& why) {
+  const std::string text =
+      fmt::format("the checkpoint of step {} failed: {}", committed_.step, why);
+  save_.reset();
+  save_pending_ = false;
+  if (Finishing()) return Fail(text);
+  save_failed_step_ = committed_.step;
+  Note("checkpoint_failed", text + "; the job goes on and tries again when the next one is due");
+  return Go(Phase::kBorder);
+}
+
+bool JobMachine::Impl::EvaluationMissing() const {
+  return config_.has_test_set && evaluated_step_ != committed_.step && !StoppedEarly();
+}
+
+bool JobMachine::Impl::SaveMissing() const {
+  return committed_.round && saved_step_ != committed_.step;
+}
+
+bool JobMachine::Impl::StoppedEarly() const {
+  return stop_reason_ && committed_.step < static_cast<uint64_t>(config_.schedule.steps);
+}
+
+bool JobMachine::Impl::EndFinished() {
+  return StoppedEarly() ? End(EndState::kStopped, *stop_reason_)
+                        : End(EndState::kDone, "all steps are done");
 }
 
 bool JobMachine::Impl::End(EndState state, std::string reason) {

@@ -135,16 +135,19 @@ TEST(EndTest, EvaluatesAndSavesWhenDue) {
   EXPECT_THAT(saved, ElementsAre(12, 20, 30));
 }
 
-TEST(EndTest, WithoutAnyHolderTheJobFailsOnceAllAreLost) {
-  Script script(SmallJob(1, 1));
-  ScriptedWorker& a = script.Join("a");
-  a.mute_evaluated = true;
+TEST(EndTest, AnEarlierCheckpointThatCannotBeWrittenIsTriedAgainWhenTheNextIsDue) {  // S74
+  MachineConfig config = SmallJob(1, 1);
+  config.checkpoint_every_steps = 10;
+  Script script(config);
+  script.failing_checkpoint = 12;
+  script.Join("a");
   script.Run();
-  script.Break(a);
-  script.Pass(absl::Seconds(15));
   ASSERT_TRUE(script.finish);
-  EXPECT_EQ(script.finish->exit_code, 1);
-  EXPECT_THAT(script.finish->reason, HasSubstr("no worker holds the state"));
+  EXPECT_EQ(script.finish->exit_code, 0);
+  EXPECT_TRUE(script.Noted("checkpoint_failed"));
+  std::vector<uint64_t> saved;
+  for (const auto& c : script.Records<CheckpointRecord>()) saved.push_back(c.step);
+  EXPECT_THAT(saved, ElementsAre(20, 30));
 }
 
 TEST(EndTest, BeforeTheFirstCommitTheJobStartsAnew) {  // Rule 21.

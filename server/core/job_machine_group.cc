@@ -40,23 +40,17 @@ bool JobMachine::Impl::AdvanceBorder() {
       return false;
     }
   }
-  const bool has_state =
-      std::any_of(roster_.workers().begin(), roster_.workers().end(),
-                  [&](const auto& e) { return e.second.present() && Holds(e.second); });
-  if (!has_state) return committed_.round ? WithoutHolder() : BeginFirstGroup();
+  if (!HolderIsHere()) {
+    if (Finishing() && !EvaluationMissing() && !SaveMissing()) return EndFinished();
+    return committed_.round && !history_.rewound ? WithoutHolder() : BeginFirstGroup();
+  }
   without_holder_since_.reset();
   if (LetLeaversGo()) return true;
   const bool finishing = Finishing();
-  const bool stopped =
-      stop_reason_.has_value() && committed_.step < static_cast<uint64_t>(config_.schedule.steps);
   if (finishing) {
-    const bool evaluate = !stopped && config_.has_test_set && evaluated_step_ != committed_.step;
-    evaluation_pending_ = evaluate;
-    save_pending_ = committed_.round && saved_step_ != committed_.step;
-    if (!evaluation_pending_ && !save_pending_) {
-      return stopped ? End(EndState::kStopped, *stop_reason_)
-                     : End(EndState::kDone, "all steps are done");
-    }
+    evaluation_pending_ = EvaluationMissing();
+    save_pending_ = SaveMissing();
+    if (!evaluation_pending_ && !save_pending_) return EndFinished();
   }
   const std::vector<Member> members = NeedsOf(ChooseMembers());
   const bool complete = std::all_of(members.begin(), members.end(),
@@ -110,7 +104,7 @@ bool JobMachine::Impl::BeginFirstGroup() {
     }
   }
   StartPolicy policy = {config_.workers_min, config_.workers_max, config_.wait};
-  if (config_.workers_at_start != 0 && !history_.last_group) {
+  if (config_.workers_at_start != 0 && !grouped_) {
     policy.workers_min = policy.workers_max = config_.workers_at_start;
   }
   const StartDecision start = DecideStart(policy, candidates, now_);
@@ -128,31 +122,11 @@ bool JobMachine::Impl::BeginFirstGroup() {
       break;
   }
   below_minimum_since_.reset();
-  std::vector<Member> members;
-  for (const std::string& name : start.members) {
-    const StateNeed need = members.empty() ? StateNeed::kInitial : StateNeed::kAll;
-    members.push_back({name, roster_.Find(name)->incarnation, need});
-  }
+  std::vector<Member> members = NeedsAtStart(start.members);
+  const bool any_source = std::any_of(members.begin(), members.end(),
+                                      [](const Member& m) { return m.need != StateNeed::kAll; });
+  if (!any_source) return GoFurtherBack();
   return BeginGroup(Purpose::kStart, std::move(members));
-}
-
-// Nobody here holds the last commit: who is away may bring it back until he is lost.
-bool JobMachine::Impl::WithoutHolder() {
-  group_.reset();
-  if (!without_holder_since_) without_holder_since_ = now_;
-  std::vector<std::string> awaited;
-  for (const auto& [name, worker] : roster_.workers()) {
-    if (!worker.gone() && Holds(worker)) awaited.push_back(name);
-  }
-  const absl::Time until = *without_holder_since_ + config_.limits.lost;
-  if (now_ >= until || awaited.empty()) {
-    return Fail(fmt::format("no worker holds the state of round {} (step {}) any more",
-                            committed_.round, committed_.step));
-  }
-  waits_for_ = fmt::format("the state of round {} is held only by workers that are away: {}",
-                           committed_.round, fmt::join(awaited, ", "));
-  WakeAt(until);
-  return false;
 }
 
 // Leavers go at the border, the last holder only once nobody else can take its state over.
@@ -164,7 +138,7 @@ bool JobMachine::Impl::LetLeaversGo() {
       const bool heir =
           std::any_of(roster_.workers().begin(), roster_.workers().end(),
                       [&](const auto& e) { return e.second.present() && !e.second.leaving; });
-      const bool unsaved = committed_.round && saved_step_ != committed_.step;
+      const bool unsaved = SaveMissing() && save_failed_step_ != committed_.step;
       if (unsaved) save_pending_ = true;
       if (heir || unsaved || Finishing()) {
         WakeAt(worker.leave_by);
@@ -221,7 +195,9 @@ bool JobMachine::Impl::BeginGroup(Purpose purpose, std::vector<Member> members) 
   message.members = std::move(members);
   for (uint32_t rank = 0; rank < message.members.size(); ++rank) {
     const StateNeed need = message.members[rank].need;
-    if (need != StateNeed::kHolds && need != StateNeed::kInitial) continue;
+    const bool has_it =
+        need == StateNeed::kHolds || need == StateNeed::kInitial || need == StateNeed::kFile;
+    if (!has_it) continue;
     message.giver = rank;
     break;
   }
@@ -230,7 +206,13 @@ bool JobMachine::Impl::BeginGroup(Purpose purpose, std::vector<Member> members) 
   message.step = committed_.step;
   Journal(GroupRecord{message.group, purpose, message.members, now_});
   group_.reset();
-  assembly_ = BeginAssembly(std::move(message), now_, config_.limits.assemble);
+  grouped_ = true;
+  // Files of any size may have to come first.
+  const bool reads = std::any_of(message.members.begin(), message.members.end(),
+                                 [](const Member& m) { return m.need == StateNeed::kFile; });
+  const MachineLimits& limits = config_.limits;
+  assembly_ = BeginAssembly(std::move(message), now_,
+                            reads ? std::max(limits.assemble, limits.save) : limits.assemble);
   for (const Member& member : assembly_->group.members) {
     Say(*roster_.Find(member.name), assembly_->message);
   }
@@ -285,7 +267,7 @@ bool JobMachine::Impl::AdvanceAssembling() {
     if (worker != nullptr && worker->stream) DropStream(*worker, "did not form its group in time");
   }
   return EndAssembly(fmt::format("not formed within {}: {}",
-                                 absl::FormatDuration(config_.limits.assemble),
+                                 absl::FormatDuration(assembly.deadline - assembly.began),
                                  fmt::join(missing, ", ")));
 }
 
@@ -328,6 +310,7 @@ bool JobMachine::Impl::FormedGroup() {
   Note("group_formed", fmt::format("group {}: {}", group_->id, fmt::join(names, ", ")));
   assembly_.reset();
   assembly_failures_ = 0;
+  unreadable_for_.clear();
   return Go(round_ ? Phase::kTraining : Phase::kBorder);
 }
 

@@ -2,6 +2,7 @@
 //   job_machine          events in, effects out, the turn of the phases
 //   job_machine_arrival  streams, Hello, Prepared, Leave, who is silent or lost
 //   job_machine_restart  a later term takes up the journal
+//   job_machine_rewind   nobody holds the state: back to a checkpoint
 //   job_machine_group    the border: who goes on, assembling the group
 //   job_machine_round    order, ready, reduce, commit
 //   job_machine_parallel the parallel round
@@ -13,7 +14,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -61,6 +64,7 @@ class JobMachine::Impl {
     absl::Time began;
     std::vector<std::optional<Saved>> parts;  // By rank of `group_`.
     std::vector<SaveNow> asked;
+    std::vector<std::string> names;
     std::optional<std::string> failure;
   };
   // Events.
@@ -93,6 +97,7 @@ class JobMachine::Impl {
   std::vector<StagedFate> AdoptState(Worker& worker, const Returning& returning);
   bool IsOdd(const StagedResult& staged) const;
   void SayOddOneOut(Worker& worker, const StagedResult& staged);
+  bool WasRestored(const Worker& worker, const Returning& returning) const;
   OrderFate AdoptOrder(Worker& worker, const Returning& returning);
   void SendUnanswered(Worker& worker);
   bool AcceptReference(Worker& worker, const Facts& facts);
@@ -130,7 +135,6 @@ class JobMachine::Impl {
   bool Finishing() const;
   bool BeginFirstGroup();
   bool LetLeaversGo();
-  bool WithoutHolder();
   bool BelowMinimum(size_t count);
   std::vector<Worker*> ChooseMembers();
   std::vector<Member> NeedsOf(const std::vector<Worker*>& members) const;
@@ -143,6 +147,21 @@ class JobMachine::Impl {
   bool IsMember(const Worker& worker) const;
   // Until when a broken stream of these members is waited for; InfinitePast: of none.
   absl::Time AwaitMembers(const std::vector<Member>& members, absl::Time since);
+
+  // Going back. Rewind: to the newest checkpoint, at once; always true.
+  bool HolderIsHere() const;
+  uint64_t CountCandidates() const;
+  std::vector<std::string> AbsentHolders() const;
+  bool WithoutHolder();
+  std::string NameOfTarget() const;
+  bool Rewind(const std::string& why);
+  bool RewindTo(RoundId target, const std::string& why);
+  bool RewindAfterSplit();
+  void TrimCheckpointsKept();
+  void ForgetUndone(uint64_t to_step);
+  std::vector<Member> NeedsAtStart(const std::vector<std::string>& names) const;
+  void OnFileFailure(const Member& member, const std::string& text);
+  bool GoFurtherBack();
 
   // Rounds.
   bool BeginRound();
@@ -164,6 +183,11 @@ class JobMachine::Impl {
   bool BeginEvaluation();
   bool BeginSave();
   static Goodbye GoodbyeOf(EndState state, const std::string& reason);
+  bool GiveUpSave(const std::string& why);
+  bool EvaluationMissing() const;
+  bool SaveMissing() const;
+  bool StoppedEarly() const;
+  bool EndFinished();
   bool End(EndState state, std::string reason);
   bool Fail(std::string reason) { return End(EndState::kFailed, std::move(reason)); }
 
@@ -206,6 +230,7 @@ class JobMachine::Impl {
   std::optional<Group> group_;   // Formed and not broken.
   std::optional<Assembly> assembly_;
   int assembly_failures_ = 0;  // In a row.
+  bool grouped_ = false;       // This term has made a group.
   std::optional<Round> round_;
   uint64_t reported_batch_ = 0;
   uint64_t tail_reported_for_ = 0;  // The global batch whose tails were reported.
@@ -213,6 +238,11 @@ class JobMachine::Impl {
   bool& save_pending_ = history_.save_pending;
   std::optional<uint64_t> evaluated_step_;
   std::optional<uint64_t> saved_step_;
+  std::optional<uint64_t> save_failed_step_;
+  uint64_t split_step_ = 0;  // Where the members of a parallel round last differed,
+  int splits_ = 0;           // and how often there.
+  // Who cannot use the files of the checkpoint that the job went back to.
+  std::set<std::pair<std::string, Incarnation>> unreadable_for_;
   std::optional<Evaluation> evaluation_;
   std::optional<Save> save_;
 };

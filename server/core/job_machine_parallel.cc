@@ -75,8 +75,7 @@ bool JobMachine::Impl::DecideParallel(bool some_away) {
   }
   if (vote.hash && any_finite) return CommitRound(*vote.hash);
   if (some_away && !vote.split) return false;
-  return Fail(
-      fmt::format("the members of parallel round {} have different parameters", round_->id));
+  return RewindAfterSplit();
 }
 
 }  // namespace rondo::server

@@ -35,6 +35,7 @@ void JobMachine::Impl::AdoptHistory() {
     reported_batch_ = GlobalBatch(history_.group->members.size());
   }
   AwaitJournaledMembers();
+  TrimCheckpointsKept();
   if (history_.open) AdoptRound();
   std::vector<std::string> names;
   for (const Member& member : awaited_) names.push_back(member.name);

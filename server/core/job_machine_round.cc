@@ -108,10 +108,12 @@ bool JobMachine::Impl::AdvanceTraining() {
     return worker != nullptr && !worker->gone() && !worker->stream;
   });
   if (hope) {
-    if (stop_reason_) return End(EndState::kStopped, *stop_reason_);
+    if (stop_reason_ && !SaveMissing()) return End(EndState::kStopped, *stop_reason_);
     waits_for_ = fmt::format("all members of round {} are away", round_->id);
     return false;  // Each of them comes back or is lost by a limit of CheckStreams.
   }
+  // While nobody holds the state either, one of the lost may still bring the round back.
+  if (committed_.round && !HolderIsHere()) return WithoutHolder();
   VoidRound("none of its members is left");
   return Go(Phase::kBorder);
 }
@@ -167,6 +169,9 @@ void JobMachine::Impl::On(Worker& worker, const Failed& message) {
       message.text);
   if (assembly_ && assembly_->group.id == message.group && !message.round) {
     assembly_->failure = text;
+    if (message.cause == FailureCause::kFile) {
+      OnFileFailure({worker.name, worker.incarnation, StateNeed::kFile}, text);
+    }
     return;
   }
   if (!round_ || round_->id != message.round) return;

@@ -117,6 +117,7 @@ struct CheckpointRecord {
   RoundId round;
   uint64_t step = 0;
   uint64_t state_hash = 0;
+  std::vector<std::string> local_files = {};  // Names of the workers that have one in it.
 };
 
 // The job goes back to the checkpoint of `to_round` (0: to step 0): later rounds are undone,

@@ -20,6 +20,13 @@ History HistoryOf(const std::vector<Record>& records) {
   return history;
 }
 
+StateNeed NeedOf(const ScriptedWorker& worker, const Assemble& assemble) {
+  for (const Member& member : assemble.members) {
+    if (member.name == worker.name) return member.need;
+  }
+  return StateNeed::kHolds;
+}
+
 }  // namespace
 
 MachineConfig SmallJob(uint64_t workers_min, uint64_t workers_max) {
@@ -117,29 +124,33 @@ void Script::Break(ScriptedWorker& worker) {
 }
 
 void Script::Run() {
-  while (true) {
-    std::vector<StreamId> up;
-    std::vector<StreamId> down;
-    for (auto& [stream, queue] : to_machine_) {
-      if (!queue.empty()) up.push_back(stream);
-    }
-    for (auto& [stream, queue] : to_workers_) {
-      if (!queue.empty()) down.push_back(stream);
-    }
-    if ((up.empty() && down.empty()) || (crashed && lose_in_flight)) return;
-    const uint64_t pick = random_.Below(up.size() + down.size());
-    if (pick < up.size()) {
-      const StreamId stream = up[pick];
-      const WorkerMessage message = to_machine_[stream].front();
-      to_machine_[stream].pop_front();
-      SayAs(stream, message);
-      continue;
-    }
-    const StreamId stream = down[pick - up.size()];
-    const CoordinatorMessage message = to_workers_[stream].front();
-    to_workers_[stream].pop_front();
-    if (ScriptedWorker* worker = WorkerOf(stream)) Answer(*worker, message);
+  while (RunOne()) {
   }
+}
+
+bool Script::RunOne() {
+  std::vector<StreamId> up;
+  std::vector<StreamId> down;
+  for (auto& [stream, queue] : to_machine_) {
+    if (!queue.empty()) up.push_back(stream);
+  }
+  for (auto& [stream, queue] : to_workers_) {
+    if (!queue.empty()) down.push_back(stream);
+  }
+  if ((up.empty() && down.empty()) || (crashed && lose_in_flight)) return false;
+  const uint64_t pick = random_.Below(up.size() + down.size());
+  if (pick < up.size()) {
+    const StreamId stream = up[pick];
+    const WorkerMessage message = to_machine_[stream].front();
+    to_machine_[stream].pop_front();
+    SayAs(stream, message);
+    return true;
+  }
+  const StreamId stream = down[pick - up.size()];
+  const CoordinatorMessage message = to_workers_[stream].front();
+  to_workers_[stream].pop_front();
+  if (ScriptedWorker* worker = WorkerOf(stream)) Answer(*worker, message);
+  return true;
 }
 
 void Script::Pass(absl::Duration time) {
@@ -195,7 +206,8 @@ void Script::Take(Effects effects) {
       to_machine_.erase(close->stream);
     } else if (auto* checkpoint = std::get_if<CompleteCheckpoint>(&effect)) {
       checkpoints.push_back(*checkpoint);
-      Handle(CheckpointCompleted{checkpoint->step, checkpoint_ok, "disk full"});
+      const bool ok = checkpoint_ok && failing_checkpoint != checkpoint->step;
+      Handle(CheckpointCompleted{checkpoint->step, ok, "disk full"});
     } else if (const auto* f = std::get_if<Finish>(&effect)) {
       finish = *f;
     }
@@ -223,6 +235,9 @@ void Script::Answer(ScriptedWorker& worker, const CoordinatorMessage& message) {
     if (!worker.mute_endpoint) Say(worker, Endpoint{assemble->group, worker.name});
   } else if (const auto* mesh = std::get_if<Mesh>(&body)) {
     const Assemble last = worker.Heard<Assemble>().back();
+    if (worker.cannot_read && NeedOf(worker, last) == StateNeed::kFile) {
+      return Say(worker, Failed{mesh->group, {}, 0, 0, false, "", FailureCause::kFile, "damaged"});
+    }
     worker.state = last.round ? last.state_hash : StateAfter({});
     worker.round = last.round;
     if (!worker.mute_formed) {
@@ -271,7 +286,7 @@ void Script::AnswerWork(ScriptedWorker& worker, const CoordinatorMessage& messag
   if (const auto* order = std::get_if<Order>(&body)) {
     worker.order = *order;
     worker.ready.reset();
-    if (!worker.mute_ready) SayReady(worker);
+    if (!worker.mute_ready && order->round.value <= worker.last_round) SayReady(worker);
   } else if (const auto* reduce = std::get_if<Reduce>(&body)) {
     if (worker.mute_reduced) return;
     Reduced reduced{reduce->group, reduce->round, reduce->attempt, {}, true};

@@ -47,6 +47,8 @@ struct ScriptedWorker {
   bool mute_ready = false;
   bool mute_reduced = false;
   bool mute_evaluated = false;
+  bool cannot_read = false;            // Files of a checkpoint.
+  uint64_t last_round = ~uint64_t{0};  // It answers no later order.
   bool finite = true;
   std::optional<uint64_t> wrong_hash;
   std::optional<uint64_t> wrong_state;
@@ -85,6 +87,7 @@ class Script {
   void Break(ScriptedWorker& worker);  // Its stream.
   // Delivers messages until none is under way.
   void Run();
+  bool RunOne();  // The next message; false: there is none.
   // Time passes: timers fire, heartbeats of connected workers come.
   void Pass(absl::Duration time);
   void Handle(const Event& event);
@@ -117,6 +120,7 @@ class Script {
   bool lose_in_flight = false;  // What was sent and not delivered by then.
   bool crashed = false;
   size_t transactions = 0;
+  std::optional<uint64_t> failing_checkpoint;  // Its step.
   std::optional<Finish> finish;
   std::vector<StreamId> closed;
   std::map<StreamId, std::string> close_reasons;

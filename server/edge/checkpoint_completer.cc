@@ -23,9 +23,22 @@ void CheckpointCompleter::Complete(const CompleteCheckpoint& request) {
   waiting_.push_back(request);
 }
 
+void CheckpointCompleter::Trim(const TrimCheckpoints& request) {
+  absl::MutexLock lock(&mutex_);
+  waiting_.push_back(request);
+}
+
+void CheckpointCompleter::Do(const CompleteCheckpoint& request) {
+  const absl::Status status = store_->Complete(request);
+  coordinator_->Submit(
+      CheckpointCompleted{request.step, status.ok(), std::string(status.message())});
+}
+
+void CheckpointCompleter::Do(const TrimCheckpoints& request) { store_->Trim(request.newest); }
+
 void CheckpointCompleter::Run() {
   for (;;) {
-    CompleteCheckpoint request;
+    Request request;
     {
       absl::MutexLock lock(&mutex_);
       const auto has_work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -36,9 +49,7 @@ void CheckpointCompleter::Run() {
       request = std::move(waiting_.front());
       waiting_.pop_front();
     }
-    const absl::Status status = store_->Complete(request);
-    coordinator_->Submit(
-        CheckpointCompleted{request.step, status.ok(), std::string(status.message())});
+    std::visit([this](const auto& r) { Do(r); }, request);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <thread>
+#include <variant>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -22,15 +23,20 @@ class CheckpointCompleter final : public CheckpointSink {
   ~CheckpointCompleter() override;
 
   void Complete(const CompleteCheckpoint& request) override;
+  void Trim(const TrimCheckpoints& request) override;
 
  private:
+  using Request = std::variant<CompleteCheckpoint, TrimCheckpoints>;
+
   void Run();
+  void Do(const CompleteCheckpoint& request);
+  void Do(const TrimCheckpoints& request);
 
   CheckpointStore* const store_;
   Coordinator* const coordinator_;
   absl::Mutex mutex_;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
-  std::deque<CompleteCheckpoint> waiting_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Request> waiting_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

@@ -11,7 +11,9 @@
 #include <system_error>
 #include <utility>
 
+#include "common/checkpoint_files.h"
 #include "common/ids.h"
+#include "common/sha256.h"
 #include "common/status_macros.h"
 
 namespace rondo::server {
@@ -19,9 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
-
-constexpr std::string_view kStepPrefix = "step-";
-constexpr std::string_view kManifest = "manifest.json";
 
 std::string_view KindName(StateFile file) {
   switch (file) {
@@ -41,8 +40,8 @@ bool IsSha256(const std::string& text) {
 
 // The step of a folder's name; none: it is something else.
 std::optional<uint64_t> StepOf(const std::string& folder) {
-  if (folder.rfind(kStepPrefix, 0) != 0) return std::nullopt;
-  const char* begin = folder.data() + kStepPrefix.size();
+  if (folder.rfind(kStepFolderPrefix, 0) != 0) return std::nullopt;
+  const char* begin = folder.data() + kStepFolderPrefix.size();
   const char* end = folder.data() + folder.size();
   uint64_t step = 0;
   const auto [rest, error] = std::from_chars(begin, end, step);
@@ -83,11 +82,11 @@ ordered_json EncodeLedger(const LedgerState& ledger) {
 absl::StatusOr<std::string> StateFileName(StateFile file, const std::string& worker) {
   switch (file) {
     case StateFile::kParameters:
-      return "params.safetensors";
+      return std::string(kParametersFile);
     case StateFile::kBuffers:
-      return "buffers.safetensors";
+      return std::string(kBuffersFile);
     case StateFile::kLocal:
-      if (IsValidWorkerName(worker)) return fmt::format("local-{}.safetensors", worker);
+      if (IsValidWorkerName(worker)) return LocalStateFile(worker);
       return absl::InvalidArgumentError(
           "a local state file needs its worker's name: 1 to 63 of A-Z, a-z, 0-9, '.', '_', '-'");
   }
@@ -129,7 +128,7 @@ CheckpointStore::CheckpointStore(std::string root, std::string job_id, uint64_t 
 CheckpointStore::~CheckpointStore() = default;
 
 std::string CheckpointStore::StepFolder(uint64_t step) const {
-  return fmt::format("{}/{}{}", root_, kStepPrefix, step);
+  return rondo::StepFolder(root_, step);
 }
 
 absl::StatusOr<std::unique_ptr<StateUpload>> CheckpointStore::Begin(const StateFileId& id,
@@ -142,7 +141,7 @@ absl::StatusOr<std::unique_ptr<StateUpload>> CheckpointStore::Begin(const StateF
   }
   const std::string folder = StepFolder(id.step);
   std::error_code error;
-  if (fs::exists(fmt::format("{}/{}", folder, kManifest), error)) {
+  if (fs::exists(fmt::format("{}/{}", folder, kManifestFile), error)) {
     const absl::StatusOr<StoredFile> stored = Find(id);
     if (!stored.ok() || stored->sha256 != sha256) {
       return absl::FailedPreconditionError(
@@ -168,14 +167,7 @@ absl::Status CheckpointStore::Complete(const CompleteCheckpoint& request) {
   for (const CompleteCheckpoint::Part& part : request.parts) {
     ASSIGN_OR_RETURN(const std::string name, StateFileName(part.file.file, part.worker));
     const std::string path = fmt::format("{}/{}", StepFolder(request.step), name);
-    absl::MutexLock lock(&mutex_);
-    const auto found = arrived_.find(path);
-    if (found == arrived_.end() || found->second.size != part.file.size ||
-        found->second.sha256 != part.file.sha256) {
-      return absl::FailedPreconditionError(fmt::format(
-          "checkpoint of step {}: {} of worker '{}' with {} bytes and SHA-256 {} has not arrived",
-          request.step, name, part.worker, part.file.size, part.file.sha256));
-    }
+    RETURN_IF_ERROR(CheckPart(path, part));
     files.push_back({{"name", name},
                      {"kind", KindName(part.file.file)},
                      {"worker", part.worker},
@@ -189,31 +181,57 @@ absl::Status CheckpointStore::Complete(const CompleteCheckpoint& request) {
                                  {"ledger", EncodeLedger(request.ledger)},
                                  {"files", files}};
   const std::string text = manifest.dump(2) + "\n";
-  AtomicFile file(fmt::format("{}/{}", StepFolder(request.step), kManifest));
+  AtomicFile file(fmt::format("{}/{}", StepFolder(request.step), kManifestFile));
   file.Append(text.data(), text.size());
-  RETURN_IF_ERROR(file.Commit());
-  DropOld();
-  return absl::OkStatus();
+  return file.Commit();
 }
 
-void CheckpointStore::DropOld() {
-  const std::vector<uint64_t> complete = CompleteSteps();
-  if (complete.empty()) return;
-  const uint64_t oldest_kept = complete[complete.size() - std::min<size_t>(keep_, complete.size())];
-  for (const uint64_t step : StepsIn(root_)) {
-    const bool is_complete = std::binary_search(complete.begin(), complete.end(), step);
-    // An incomplete one above the newest may be on its way in.
-    if (is_complete ? step >= oldest_kept : step > complete.back()) continue;
-    const std::string folder = StepFolder(step);
-    std::error_code error;  // What cannot be deleted costs room and harms nothing.
-    fs::remove(fmt::format("{}/{}", folder, kManifest), error);
-    fs::remove_all(folder, error);
+absl::Status CheckpointStore::CheckPart(const std::string& path,
+                                        const CompleteCheckpoint::Part& part) {
+  StoredFile stored;
+  {
     absl::MutexLock lock(&mutex_);
-    const std::string prefix = folder + "/";
-    for (auto it = arrived_.lower_bound(prefix);
-         it != arrived_.end() && it->first.rfind(prefix, 0) == 0;) {
-      it = arrived_.erase(it);
-    }
+    const auto found = arrived_.find(path);
+    if (found != arrived_.end()) stored = found->second;
+  }
+  std::error_code error;
+  if (stored.path.empty() && fs::is_regular_file(path, error)) {  // Not by way of us.
+    stored.size = fs::file_size(path, error);
+    ASSIGN_OR_RETURN(stored.sha256, Sha256HexOfFile(path));
+  }
+  if (!error && stored.size == part.file.size && stored.sha256 == part.file.sha256) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(fmt::format(
+      "{} of worker '{}' with {} bytes and SHA-256 {} has not arrived; is checkpoint.shared_dir, "
+      "if the job has one, the same folder for all?",
+      path, part.worker, part.file.size, part.file.sha256));
+}
+
+void CheckpointStore::Trim(uint64_t newest) {
+  std::vector<uint64_t> good = CompleteSteps();
+  const auto later = std::upper_bound(good.begin(), good.end(), newest);
+  std::for_each(later, good.end(), [this](uint64_t step) { Drop(step); });
+  good.erase(later, good.end());
+  if (good.empty()) return;
+  const uint64_t oldest_kept = good[good.size() - std::min<size_t>(keep_, good.size())];
+  for (const uint64_t step : StepsIn(root_)) {
+    const bool complete = std::binary_search(good.begin(), good.end(), step);
+    // An incomplete one above the newest may be on its way in.
+    if (step < (complete ? oldest_kept : good.back())) Drop(step);
+  }
+}
+
+void CheckpointStore::Drop(uint64_t step) {
+  const std::string folder = StepFolder(step);
+  std::error_code error;  // What cannot be deleted costs room and harms nothing.
+  fs::remove(fmt::format("{}/{}", folder, kManifestFile), error);
+  fs::remove_all(folder, error);
+  absl::MutexLock lock(&mutex_);
+  const std::string prefix = folder + "/";
+  for (auto it = arrived_.lower_bound(prefix);
+       it != arrived_.end() && it->first.rfind(prefix, 0) == 0;) {
+    it = arrived_.erase(it);
   }
 }
 
@@ -221,7 +239,7 @@ std::vector<uint64_t> CheckpointStore::CompleteSteps() const {
   std::vector<uint64_t> steps = StepsIn(root_);
   std::erase_if(steps, [this](uint64_t step) {
     std::error_code error;
-    return !fs::is_regular_file(fmt::format("{}/{}", StepFolder(step), kManifest), error);
+    return !fs::is_regular_file(fmt::format("{}/{}", StepFolder(step), kManifestFile), error);
   });
   return steps;
 }
@@ -238,7 +256,7 @@ absl::StatusOr<StoredFile> CheckpointStore::Find(const StateFileId& id) const {
         fmt::format("there is no complete checkpoint of step {} in {}; there are those of steps {}",
                     step, root_, fmt::join(complete, ", ")));
   }
-  const std::string path = fmt::format("{}/{}", StepFolder(step), kManifest);
+  const std::string path = fmt::format("{}/{}", StepFolder(step), kManifestFile);
   std::ifstream stream(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
   const auto manifest = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);

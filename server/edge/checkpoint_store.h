@@ -3,6 +3,7 @@
 //   ROOT/step-N/params.safetensors, buffers.safetensors, local-WORKER.safetensors
 //   ROOT/step-N/manifest.json    last: a folder without it is incomplete and never chosen
 //
+// (names: common/checkpoint_files; format: server/README.md)
 // Each file is written under a temporary name, flushed, and renamed once its size and SHA-256 are
 // what its sender announced. Nothing is ever written outside ROOT: names are made here, from
 // checked parts.
@@ -66,7 +67,7 @@ class StateUpload {
 // Threads: any; of two uploads of one file the last to finish counts.
 class CheckpointStore {
  public:
-  // `keep` >= 1: the newest complete checkpoints that Complete leaves.
+  // `keep` >= 1: the newest complete checkpoints that Trim leaves.
   CheckpointStore(std::string root, std::string job_id, uint64_t keep);
   ~CheckpointStore();
   CheckpointStore(const CheckpointStore&) = delete;
@@ -77,9 +78,15 @@ class CheckpointStore {
   absl::StatusOr<std::unique_ptr<StateUpload>> Begin(const StateFileId& id, uint64_t size,
                                                      const std::string& sha256);
 
-  // All parts are here with the given size and hash: writes the manifest, then deletes checkpoints
-  // beyond `keep`. Errors: FailedPrecondition names the part that is missing or differs.
+  // All parts are here with the given size and hash: writes the manifest. What did not come by
+  // Begin, because its worker wrote it to a shared folder, is read and hashed. Errors:
+  // FailedPrecondition names the part that is missing or differs; Unavailable the disk's reason.
   absl::Status Complete(const CompleteCheckpoint& request);
+
+  // The journal's newest checkpoint is that of step `newest`, 0: it has none. Deletes complete ones
+  // of later steps, which the journal does not know or has undone, complete ones beyond `keep`, and
+  // incomplete ones of earlier steps.
+  void Trim(uint64_t newest);
 
   // A file of a complete checkpoint; step 0: of the newest. Errors: NotFound says what there is;
   // DataLoss names a damaged manifest.
@@ -92,7 +99,9 @@ class CheckpointStore {
   friend class StateUpload;
   std::string StepFolder(uint64_t step) const;
   void Arrived(const StoredFile& file);
-  void DropOld();
+  absl::Status CheckPart(const std::string& path, const CompleteCheckpoint::Part& part)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void Drop(uint64_t step) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const std::string root_;
   const std::string job_id_;

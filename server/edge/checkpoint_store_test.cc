@@ -161,13 +161,40 @@ TEST_F(CheckpointStoreTest, KeepsTheNewestAndDropsOlderOnes) {
     PutAll(step);
     ASSERT_OK(Put({40, StateFile::kParameters, "w0"}, "on its way"));
     ASSERT_OK(store_.Complete(RequestFor(step)));
+    EXPECT_TRUE(fs::exists(root_ + "/step-10")) << "the journal does not know a newer one yet";
   }
+  store_.Trim(30);
   EXPECT_THAT(store_.CompleteSteps(), ElementsAre(20u, 30u));
   EXPECT_FALSE(fs::exists(root_ + "/step-5"));
   EXPECT_FALSE(fs::exists(root_ + "/step-10"));
   EXPECT_TRUE(fs::exists(root_ + "/step-40"));
   EXPECT_THAT(store_.Find({10, StateFile::kParameters, ""}),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("20, 30")));
+}
+
+TEST_F(CheckpointStoreTest, WhatTheJournalDoesNotKnowIsDroppedAndCanBeSavedAnew) {  // Rule 21
+  for (const uint64_t step : {10, 20, 30}) {
+    PutAll(step);
+    ASSERT_OK(store_.Complete(RequestFor(step)));
+  }
+  store_.Trim(10);
+  EXPECT_THAT(store_.CompleteSteps(), ElementsAre(10u));
+  EXPECT_OK(Put({20, StateFile::kParameters, "w0"}, "another state of that step"));
+  store_.Trim(0);
+  EXPECT_THAT(store_.CompleteSteps(), IsEmpty());
+}
+
+TEST_F(CheckpointStoreTest, ReadsWhatWorkersWroteThemselvesBeforeItIsComplete) {
+  fs::create_directories(root_ + "/step-10");
+  std::ofstream(root_ + "/step-10/params.safetensors") << "params";
+  EXPECT_THAT(store_.Complete(RequestFor(10)),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("local-w1")));
+  std::ofstream(root_ + "/step-10/local-w1.safetensors") << "lucal";
+  EXPECT_THAT(store_.Complete(RequestFor(10)), StatusIs(absl::StatusCode::kFailedPrecondition));
+  EXPECT_THAT(store_.CompleteSteps(), IsEmpty());
+  std::ofstream(root_ + "/step-10/local-w1.safetensors") << "local";
+  EXPECT_OK(store_.Complete(RequestFor(10)));
+  EXPECT_THAT(store_.CompleteSteps(), ElementsAre(10u));
 }
 
 TEST_F(CheckpointStoreTest, NamesADamagedManifest) {

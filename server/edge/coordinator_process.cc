@@ -167,6 +167,7 @@ absl::StatusOr<int> Serve(const Flags& flags, const StateDir& dir, Run run, bool
   Coordinator coordinator(std::make_unique<CoreMachine>(std::move(config), std::move(run.history)),
                           run.journal.writer.get(), &clock,
                           CoordinatorOptions{.notices = std::move(run.notices)});
+  RETURN_IF_ERROR(LinkSharedCheckpoints(dir, job, flags.files_dir));
   CheckpointStore store(dir.checkpoints_path(), job.id(),
                         static_cast<uint64_t>(job.checkpoint().keep()));
   CheckpointCompleter completer(&store, &coordinator);

@@ -16,7 +16,7 @@ namespace {
 
 // The core's enums have the wire's values in the same order, less UNSPECIFIED.
 static_assert(static_cast<int>(Purpose::kRepair) + 1 == v1::PURPOSE_REPAIR);
-static_assert(static_cast<int>(StateNeed::kMoments) + 1 == v1::STATE_NEED_MOMENTS);
+static_assert(static_cast<int>(StateNeed::kFile) + 1 == v1::STATE_NEED_FILE);
 static_assert(static_cast<int>(RoundMode::kLocal) + 1 == v1::MODE_LOCAL);
 static_assert(static_cast<int>(Collective::kSparse) + 1 == v1::COLLECTIVE_KIND_SPARSE);
 static_assert(static_cast<int>(EndState::kFailed) + 1 == v1::END_STATE_FAILED);
@@ -151,8 +151,7 @@ absl::StatusOr<GroupRecord> DecodeGroup(std::string_view bytes) {
   record.at = FromMicros(in.at_micros());
   ASSIGN_OR_RETURN(record.purpose, FromWire(in.purpose(), Purpose::kRepair, "purpose"));
   for (const v1::Member& member : in.members()) {
-    ASSIGN_OR_RETURN(const StateNeed need,
-                     FromWire(member.need(), StateNeed::kMoments, "state need"));
+    ASSIGN_OR_RETURN(const StateNeed need, FromWire(member.need(), StateNeed::kFile, "state need"));
     record.members.push_back({member.name(), {member.incarnation()}, need});
   }
   return record;
@@ -304,12 +303,18 @@ std::string EncodeCheckpoint(const CheckpointRecord& record) {
   out.set_round(record.round.value);
   out.set_step(record.step);
   out.set_state_hash(record.state_hash);
+  for (const std::string& name : record.local_files) out.add_local_files(name);
   return out.SerializeAsString();
 }
 
 absl::StatusOr<CheckpointRecord> DecodeCheckpoint(std::string_view bytes) {
   ASSIGN_OR_RETURN(const v1::CheckpointRecord in, Parse<v1::CheckpointRecord>(bytes, "checkpoint"));
-  return CheckpointRecord{{in.round()}, in.step(), in.state_hash()};
+  return CheckpointRecord{
+      {in.round()},
+      in.step(),
+      in.state_hash(),
+      {in.local_files().begin(), in.local_files().end()},
+  };
 }
 
 std::string EncodeNotice(const NoticeRecord& record) {

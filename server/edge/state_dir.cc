@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/checkpoint_files.h"
 #include "common/job/job_text.h"
 #include "common/status_macros.h"
 #include "server/core/history.h"
@@ -121,6 +122,24 @@ absl::StatusOr<FormerRun> ExamineFormerRun(const StateDir& dir, const v1::Job& j
   }
   Describe(path, &run);
   return run;
+}
+
+absl::Status LinkSharedCheckpoints(const StateDir& dir, const v1::Job& job,
+                                   const std::string& files_dir) {
+  namespace fs = std::filesystem;
+  if (job.checkpoint().shared_dir().empty()) return absl::OkStatus();
+  std::error_code error;
+  const fs::path root =
+      fs::absolute(SharedCheckpointRoot(files_dir, job.checkpoint().shared_dir(), job.id()), error);
+  if (!error) fs::create_directories(root, error);
+  const std::string link = dir.checkpoints_path();
+  if (!error && !fs::exists(fs::symlink_status(link, error))) {
+    fs::create_directory_symlink(root, link, error);
+  }
+  if (!error) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      fmt::format("the folder of checkpoint.shared_dir cannot be used: {}, linked at {}: {}",
+                  root.string(), link, error.message()));
 }
 
 }  // namespace rondo::server

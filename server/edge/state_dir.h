@@ -45,6 +45,12 @@ struct FormerRun {
   Recovered recovered;
 };
 
+// With `checkpoint.shared_dir` makes this job's folder there (common/checkpoint_files), and
+// DIR/checkpoints a link to it, so that whoever knows DIR finds the checkpoints. Errors:
+// FailedPrecondition names the folder and the system's reason.
+absl::Status LinkSharedCheckpoints(const StateDir& dir, const v1::Job& job,
+                                   const std::string& files_dir);
+
 // What a start of `job` finds in the folder. Errors: InvalidArgument (another job: names the keys
 // that differ), those of RecoverJournal.
 absl::StatusOr<FormerRun> ExamineFormerRun(const StateDir& dir, const v1::Job& job);

@@ -122,5 +122,20 @@ TEST_F(StateDirTest, NamesADamagedJournal) {
                        AllOf(HasSubstr(dir.journal_path()), HasSubstr("Ways out"))));
 }
 
+TEST_F(StateDirTest, ASharedFolderOfCheckpointsIsLinked) {
+  ASSERT_OK_AND_ASSIGN(const StateDir dir, StateDir::Lock(path_));
+  EXPECT_OK(LinkSharedCheckpoints(dir, frozen_, path_));
+  EXPECT_FALSE(std::filesystem::exists(dir.checkpoints_path()));
+  frozen_.mutable_checkpoint()->set_shared_dir("../shared");
+  for (int start = 0; start < 2; ++start) EXPECT_OK(LinkSharedCheckpoints(dir, frozen_, path_));
+  std::ofstream(path_ + "/../shared/digits-0123456789abcdef/file") << "x";
+  EXPECT_TRUE(std::filesystem::exists(dir.checkpoints_path() + "/file"));
+
+  std::ofstream(path_ + "/no-folder") << "x";
+  frozen_.mutable_checkpoint()->set_shared_dir("no-folder");
+  EXPECT_THAT(LinkSharedCheckpoints(dir, frozen_, path_),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no-folder")));
+}
+
 }  // namespace
 }  // namespace rondo::server

@@ -82,6 +82,7 @@ absl::Status SendStateFile(const std::string& job_id, CheckpointStore* store,
   header->set_size(stored.size);
   header->set_sha256(stored.sha256);
   if (!writer->Write(chunk)) return absl::CancelledError("the reader left");
+  if (request.header_only()) return absl::OkStatus();
   std::string bytes(kChunkBytesMax, '\0');
   uint64_t sent = 0;
   while (stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size())),

@@ -95,6 +95,8 @@ v1::StateNeed WireOf(StateNeed need) {
       return v1::STATE_NEED_STEP;
     case StateNeed::kMoments:
       return v1::STATE_NEED_MOMENTS;
+    case StateNeed::kFile:
+      return v1::STATE_NEED_FILE;
   }
   return v1::STATE_NEED_UNSPECIFIED;
 }

@@ -72,6 +72,8 @@ std::optional<FailureCause> CauseOf(v1::FailureCause value) {
       return FailureCause::kNoFactor;
     case v1::FAILURE_CAUSE_INTERNAL:
       return FailureCause::kInternal;
+    case v1::FAILURE_CAUSE_FILE:
+      return FailureCause::kFile;
     default:
       return std::nullopt;
   }

@@ -114,6 +114,8 @@ void Coordinator::Perform(const Effect& effect) {
                  },
                  [this](const CompleteCheckpoint& request)
                      ABSL_NO_THREAD_SAFETY_ANALYSIS { checkpoints_->Complete(request); },
+                 [this](const TrimCheckpoints& request)
+                     ABSL_NO_THREAD_SAFETY_ANALYSIS { checkpoints_->Trim(request); },
                  [this](const Finish& finish) ABSL_NO_THREAD_SAFETY_ANALYSIS {
                    End({finish.exit_code, finish.reason});
                  },

@@ -41,12 +41,14 @@ class StreamSink {
   virtual void Close(StreamId stream, const std::string& reason) = 0;
 };
 
-// Completes checkpoints. Called under the coordinator's lock: must return at once; answers later,
-// from a thread of its own, by Submit(CheckpointCompleted).
+// Completes checkpoints. Called under the coordinator's lock: must return at once; works later, in
+// order, on a thread of its own.
 class CheckpointSink {
  public:
   virtual ~CheckpointSink() = default;
+  // Answers by Submit(CheckpointCompleted).
   virtual void Complete(const CompleteCheckpoint& request) = 0;
+  virtual void Trim(const TrimCheckpoints& request) = 0;
 };
 
 // Told of each commit once it is on disk. Called under the coordinator's lock: must return at once

@@ -117,6 +117,7 @@ class FakeStreams final : public StreamSink {
 class NoCheckpoints final : public CheckpointSink {
  public:
   void Complete(const CompleteCheckpoint&) override {}
+  void Trim(const TrimCheckpoints&) override {}
 };
 
 }  // namespace rondo::server

@@ -37,6 +37,7 @@ MachineLimits LimitsFromJob(const v1::Job& job) {
   limits.assemble = absl::Seconds(given.assemble_seconds());
   limits.collective_min = absl::Seconds(given.collective_seconds());
   limits.stall = absl::Seconds(given.stall_seconds());
+  limits.rewind_after = absl::Seconds(job.workers().rewind_after_seconds());
   limits.give_up = absl::Seconds(job.workers().give_up_seconds());
   limits.attempts_max = static_cast<uint32_t>(given.attempts());
   return limits;
@@ -65,6 +66,7 @@ absl::StatusOr<MachineConfig> MachineConfigFromJob(const v1::Job& job, Term term
   config.evaluate_every_steps = Unsigned(job.evaluate().every_steps());
   config.has_test_set = job.data().has_test();
   config.checkpoint_every_steps = Unsigned(job.checkpoint().every_steps());
+  config.checkpoint_keep = Unsigned(job.checkpoint().keep());
   config.token_seed = token_seed;
   config.limits = LimitsFromJob(job);
   return config;

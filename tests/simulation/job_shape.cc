@@ -67,6 +67,7 @@ server::MachineConfig DrawConfig(World* world, const Weather& weather) {
   config.token_seed = {1, 2};
   // A weather whose jobs must reach their last step does not stop them for trying too often.
   if (weather.must_end == MustEnd::kDone) config.limits.attempts_max = 1'000'000;
+  config.limits.rewind_after = absl::Seconds(40);
   return config;
 }
 

@@ -197,6 +197,7 @@ void SimWorker::Do(const worker::FormGroup& command) {
   formed_ = command;
   const worker::StateNeed need = command.assemble.members[command.rank].need;
   if (need == worker::StateNeed::kInitial) state_ = States::kInitial;
+  if (need == worker::StateNeed::kFile) state_ = command.assemble.state_hash;
   if (need == worker::StateNeed::kAll || need == worker::StateNeed::kValues) state_.reset();
   if (need == worker::StateNeed::kHolds && !state_) {
     around_.world->Violate(id_ + " is said to hold a state and has none");
@@ -221,7 +222,10 @@ void SimWorker::FinishForming(const worker::FormGroup& command, const Meeting& m
   stands_at_ = command.assemble.step;
   working_ = *state_;
   const worker::StateNeed need = command.assemble.members[command.rank].need;
-  if (need == worker::StateNeed::kAll || need == worker::StateNeed::kMoments) sick_ = false;
+  const bool takes_moments = need == worker::StateNeed::kAll ||
+                             need == worker::StateNeed::kMoments ||
+                             need == worker::StateNeed::kFile;
+  if (takes_moments) sick_ = false;
   if (command.assemble.purpose != worker::Purpose::kRetry && sick_) {
     // Only if no other holder has good ones: then all begin with zeros (rule 15).
     for (const auto& [rank, offer] : meeting.offers) {

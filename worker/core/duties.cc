@@ -17,6 +17,7 @@ bool ReplacesState(StateNeed need) {
     case StateNeed::kInitial:
     case StateNeed::kAll:
     case StateNeed::kValues:
+    case StateNeed::kFile:
       return true;
     case StateNeed::kHolds:
     case StateNeed::kStep:
@@ -82,6 +83,11 @@ void Duties::Handle(const Assemble& assemble, Outcome* out) {
   LeaveAssembly(out);
   const bool at_border = assemble.purpose == Purpose::kStart || assemble.purpose == Purpose::kJoin;
   if (at_border || ReplacesState(me->need)) DropOrderInHand(out);
+  if (me->need == StateNeed::kFile) {  // The job went back: what it held is undone (rule 21).
+    DropStagedInHand(out);
+    held_round_ = {};
+    held_hash_ = 0;
+  }
   if (order_) order_->failed.reset();  // This is its answer.
   save_.reset();
   assembly_ =

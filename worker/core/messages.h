@@ -157,7 +157,7 @@ struct Reduced {
   bool finite = true;
 };
 
-enum class FailureCause { kPeer, kTimeout, kAborted, kNoFactor, kInternal };
+enum class FailureCause { kPeer, kTimeout, kAborted, kNoFactor, kInternal, kFile };
 
 struct Failed {
   GroupId group;
@@ -264,7 +264,7 @@ struct Refuse {
 };
 
 enum class Purpose { kStart, kJoin, kRetry, kRepair };
-enum class StateNeed { kHolds, kInitial, kAll, kValues, kStep, kMoments };
+enum class StateNeed { kHolds, kInitial, kAll, kValues, kStep, kMoments, kFile };
 
 struct Member {
   std::string name;

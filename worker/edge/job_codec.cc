@@ -123,6 +123,7 @@ absl::StatusOr<TrainSpec> DecodeJob(const v1::Job& job) {
   RETURN_IF_ERROR(DecodeData(job.data(), &spec));
   RETURN_IF_ERROR(DecodeOptimizer(job, &spec));
   spec.micro = job.batch().micro();
+  spec.shared_dir = job.checkpoint().shared_dir();
   return spec;
 }
 

@@ -42,6 +42,8 @@ absl::StatusOr<StateNeed> DecodeNeed(v1::StateNeed need) {
       return StateNeed::kStep;
     case v1::STATE_NEED_MOMENTS:
       return StateNeed::kMoments;
+    case v1::STATE_NEED_FILE:
+      return StateNeed::kFile;
     default:
       return UnknownValue("Assemble.members.need", need);
   }

@@ -67,6 +67,8 @@ v1::FailureCause EncodeCause(FailureCause cause) {
       return v1::FAILURE_CAUSE_NO_FACTOR;
     case FailureCause::kInternal:
       return v1::FAILURE_CAUSE_INTERNAL;
+    case FailureCause::kFile:
+      return v1::FAILURE_CAUSE_FILE;
   }
   return v1::FAILURE_CAUSE_UNSPECIFIED;
 }

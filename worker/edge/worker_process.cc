@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <random>
@@ -16,6 +17,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
+#include "common/checkpoint_files.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/version.h"
@@ -24,6 +26,8 @@
 #include "worker/edge/job_codec.h"
 #include "worker/edge/job_loader.h"
 #include "worker/edge/session.h"
+#include "worker/edge/shared_folder_sink.h"
+#include "worker/edge/state_downloader.h"
 #include "worker/edge/state_uploader.h"
 #include "worker/engine/torch_version.h"
 #include "worker/runtime/attendant.h"
@@ -57,6 +61,24 @@ class CurrentJob {
   absl::Mutex mutex_;
   TrainSpec spec_ ABSL_GUARDED_BY(mutex_);
   Term term_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Checkpoint files go where the job says.
+class ChosenSink final : public StateSink {
+ public:
+  ChosenSink(std::function<bool()> shared, StateSink* folder, StateSink* stream)
+      : shared_(std::move(shared)), folder_(folder), stream_(stream) {}
+  std::string TemporaryPath(StateFile file) override { return Sink()->TemporaryPath(file); }
+  absl::StatusOr<SavedFile> Put(uint64_t step, StateFile file, const std::string& path) override {
+    return Sink()->Put(step, file, path);
+  }
+
+ private:
+  StateSink* Sink() const { return shared_() ? folder_ : stream_; }
+
+  const std::function<bool()> shared_;
+  StateSink* const folder_;
+  StateSink* const stream_;
 };
 
 uint64_t RandomWord() {
@@ -129,10 +151,14 @@ class WorkerProcess {
         uploader_({flags.name, config_.incarnation, temporary_dir_,
                    [this] { return session_.Channel(); }, [this] { return job_.spec().job_id; },
                    [this] { return job_.term(); }}),
+        folder_sink_({flags.name, config_.incarnation, [this] { return SharedRoot(); }}),
+        sink_([this] { return !SharedRoot().empty(); }, &folder_sink_, &uploader_),
+        downloader_({flags.name, temporary_dir_, [this] { return session_.Channel(); },
+                     [this] { return job_.spec().job_id; }, [this] { return SharedRoot(); }}),
         trainer_({[this](const Prepare& prepare) {
                     return LoadJob(job_.spec(), {flags_.files_dir, flags_.threads}, prepare);
                   },
-                  groups_.get(), &uploader_, &clock_},
+                  groups_.get(), &sink_, &clock_, &downloader_},
                  [this](Event event) { Post(std::move(event)); }),
         attendant_({config_, &clock_, &session_,
                     [this](const Command& command) { trainer_.Do(command); }}),
@@ -156,6 +182,13 @@ class WorkerProcess {
   }
 
  private:
+  // Empty: the job's files go through the coordinator.
+  std::string SharedRoot() {
+    const TrainSpec spec = job_.spec();
+    if (spec.shared_dir.empty()) return "";
+    return SharedCheckpointRoot(flags_.files_dir, spec.shared_dir, spec.job_id);
+  }
+
   void Post(Event event) {
     LogWorkerEvent(event);
     attendant_.Post(std::move(event));
@@ -178,6 +211,9 @@ class WorkerProcess {
   const std::string temporary_dir_;
   Session session_;
   StateUploader uploader_;
+  SharedFolderSink folder_sink_;
+  ChosenSink sink_;
+  StateDownloader downloader_;
   Trainer trainer_;
   Attendant attendant_;
   Heartbeat heartbeat_;

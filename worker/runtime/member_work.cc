@@ -90,10 +90,13 @@ MemberWork::Answer MemberWork::Do(const LeaveGroup& command) {
 MemberWork::Answer MemberWork::Do(const FormGroup& command) {
   const Busy busy(parts_, Activity::kAssembling);
   const absl::Time began = parts_.clock->Now();
+  file_failed_ = false;
   absl::StatusOr<Formed> formed = Form(command);
   if (!formed.ok()) {
     communicator_.reset();
-    return GroupFailed{MakeFailed(command.assemble.group, formed.status())};
+    Failed failed = MakeFailed(command.assemble.group, formed.status());
+    if (file_failed_) failed.cause = FailureCause::kFile;
+    return GroupFailed{std::move(failed)};
   }
   formed->seconds = absl::ToDoubleSeconds(parts_.clock->Now() - began);
   return GroupFormed{*std::move(formed)};
@@ -113,9 +116,7 @@ absl::StatusOr<Formed> MemberWork::Form(const FormGroup& command) {
                                           limit, abort));
   group_ = assemble.group;
   parts_.interrupts->SetCommunicator(communicator_);
-  if (need == StateNeed::kInitial && !pristine_) {
-    if (const auto problem = Load(prepare_)) return absl::InternalError(problem->text);
-  }
+  RETURN_IF_ERROR(MakeState(assemble, need));
   ASSIGN_OR_RETURN(const ExchangeResult exchanged,
                    ExchangeState(assemble, command.rank, held_hash_,
                                  {state_.get(), gradients_.get(), communicator_.get(), limit}));
@@ -127,6 +128,30 @@ absl::StatusOr<Formed> MemberWork::Form(const FormGroup& command) {
   formed.state_hash = held_hash_;
   formed.transfer_bytes = exchanged.received_bytes;
   return formed;
+}
+
+// What this member brings along before anything is exchanged.
+absl::Status MemberWork::MakeState(const Assemble& assemble, StateNeed need) {
+  if (need == StateNeed::kInitial && !pristine_) {
+    if (const auto problem = Load(prepare_)) return absl::InternalError(problem->text);
+  }
+  if (need != StateNeed::kFile) return absl::OkStatus();
+  pristine_ = false;
+  gradients_->Forget();
+  const auto stop = [&] { return parts_.interrupts->IsLeft(assemble.group); };
+  absl::Status loaded = LoadStateFiles(assemble.step, parts_.source, stop, state_.get());
+  uint64_t hash = assemble.state_hash;
+  if (loaded.ok()) {
+    ASSIGN_OR_RETURN(hash, state_->HashWorking());
+  }
+  if (hash != assemble.state_hash) {
+    loaded = absl::DataLossError(
+        fmt::format("the files of step {} hold a state with hash {:016x}, round {} has {:016x}",
+                    assemble.step, hash, assemble.round, assemble.state_hash));
+  }
+  file_failed_ =
+      absl::IsDataLoss(loaded) || absl::IsNotFound(loaded) || absl::IsInvalidArgument(loaded);
+  return loaded;
 }
 
 // A repair has brought the reduced gradient of a step that failed here: the step is done with it.

@@ -30,6 +30,7 @@ struct MemberParts {
   JobLoader load;
   GroupMaker* groups = nullptr;
   StateSink* sink = nullptr;
+  StateSource* source = nullptr;
   Clock* clock = nullptr;
   LoopGauges* gauges = nullptr;
   Interrupts* interrupts = nullptr;
@@ -69,6 +70,7 @@ class MemberWork {
 
   std::optional<PrepareProblem> Load(const Prepare& command);
   absl::StatusOr<Formed> Form(const FormGroup& command);
+  absl::Status MakeState(const Assemble& assemble, StateNeed need);
   absl::Status FinishStep(const Assemble& assemble);
   bool IsIn(GroupId group) const { return communicator_ && group_ == group; }
   LoopParts PartsOfLoop(GroupId group, uint64_t number);
@@ -84,6 +86,7 @@ class MemberWork {
   std::shared_ptr<Communicator> communicator_;
   GroupId group_;               // Of communicator_.
   bool pristine_ = false;       // As loaded: nothing has trained or arrived.
+  bool file_failed_ = false;    // A checkpoint's file could not be used for the group in hand.
   uint64_t held_hash_ = 0;      // Of the last committed or received state.
   std::optional<Order> order_;  // The last one, for a repair's step.
   std::optional<StagedId> staged_;

@@ -1,5 +1,5 @@
 // What the trainer is given from outside: how a job is loaded, how a group's connections are made,
-// where checkpoint files go. The edge implements them; tests have their own.
+// where checkpoint files go and come from. The edge implements them; tests have their own.
 #ifndef RONDO_WORKER_RUNTIME_PARTS_H_
 #define RONDO_WORKER_RUNTIME_PARTS_H_
 
@@ -64,6 +64,18 @@ class StateSink {
   virtual std::string TemporaryPath(StateFile file) = 0;
   // Sends the file at `path`, then removes it. Unavailable: no coordinator, or it could not store.
   virtual absl::StatusOr<SavedFile> Put(uint64_t step, StateFile file, const std::string& path) = 0;
+};
+
+// Fetches files of complete checkpoints. Threads: the trainer's.
+class StateSource {
+ public:
+  virtual ~StateSource() = default;
+  // Path of this worker's copy, whose size and SHA-256 are those of the manifest; good until the
+  // next call. `step` names the checkpoint; of local files it is this worker's own. `stop` is asked
+  // again and again while bytes come: true ends the call. Errors: NotFound: the checkpoint has no
+  // such file; DataLoss: it is damaged; Aborted: stopped; Unavailable: coordinator or disk.
+  virtual absl::StatusOr<std::string> Get(uint64_t step, StateFile file,
+                                          const std::function<bool()>& stop) = 0;
 };
 
 }  // namespace rondo::worker

@@ -122,7 +122,7 @@ absl::StatusOr<ExchangeResult> ExchangeState(const Assemble& assemble, uint32_t 
   const bool base = assemble.purpose != Purpose::kRepair && parts.state->has_base();
   const StateNeed need = assemble.members[rank].need;
   ExchangeResult result{.state_hash = held_hash};
-  if (need == StateNeed::kInitial) {
+  if (need == StateNeed::kInitial || need == StateNeed::kFile) {
     ASSIGN_OR_RETURN(result.state_hash, parts.state->HashWorking());
   }
   if (rank == assemble.giver) {

@@ -33,6 +33,7 @@ struct ExchangeParts {
 //   all      parameters, buffers, moments, step count
 //   values   parameters and buffers
 //   moments  moments and step count
+//   initial, file: nothing, the caller has made or read the state that this member works on
 //   step     the reduced gradient of assemble.step, into `gradients`; the caller steps with it
 // While an order is open (base is kept) the giver gives base, except in a repair: there the members
 // share what they work on. What arrives is checked against the hash that the giver computed and,

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 
+#include "absl/strings/numbers.h"
 #include "common/safetensors.h"
 #include "common/status_macros.h"
 
@@ -45,6 +47,52 @@ std::vector<SafetensorsTensor> TensorsOf(StateFile file, MemberState* state) {
   return tensors;
 }
 
+absl::Status Misfit(const std::string& path, const std::string& what) {
+  return absl::DataLossError(fmt::format("{} does not fit this model: {}", path, what));
+}
+
+// Fills the memory of TensorsOf from the file at `path`, which must hold these tensors and no
+// other.
+absl::StatusOr<SafetensorsHeader> ReadInto(const std::string& path, StateFile file,
+                                           MemberState* state) {
+  ASSIGN_OR_RETURN(const SafetensorsHeader header, ReadSafetensorsHeader(path));
+  const std::vector<SafetensorsTensor> wanted = TensorsOf(file, state);
+  if (header.entries.size() != wanted.size()) {
+    return Misfit(path, fmt::format("it has {} tensors, expected are {}", header.entries.size(),
+                                    wanted.size()));
+  }
+  for (const SafetensorsTensor& tensor : wanted) {
+    const auto entry = std::find_if(header.entries.begin(), header.entries.end(),
+                                    [&](const auto& e) { return e.name == tensor.name; });
+    if (entry == header.entries.end() || entry->shape != tensor.shape ||
+        entry->dtype != SafetensorsTypeName(tensor.type)) {
+      return Misfit(
+          path, fmt::format("its tensor '{}' is missing or of another shape or type", tensor.name));
+    }
+    // TensorsOf points at the state's own memory, which is not const.
+    RETURN_IF_ERROR(
+        ReadSafetensorsData(path, header, *entry, tensor.type, const_cast<void*>(tensor.data)));
+  }
+  return header;
+}
+
+// Moments and step count of this worker's own file; zero when the checkpoint has none.
+absl::Status LoadLocal(uint64_t step, StateSource* source, const std::function<bool()>& stop,
+                       MemberState* state) {
+  state->optimizer().Reset();
+  const absl::StatusOr<std::string> path = source->Get(step, StateFile::kLocal, stop);
+  if (absl::IsNotFound(path.status())) return absl::OkStatus();
+  RETURN_IF_ERROR(path.status());
+  ASSIGN_OR_RETURN(const SafetensorsHeader header, ReadInto(*path, StateFile::kLocal, state));
+  const auto count = header.metadata.find("step_count");
+  int64_t steps = 0;
+  if (count == header.metadata.end() || !absl::SimpleAtoi(count->second, &steps) || steps < 0) {
+    return Misfit(*path, "its metadata has no step_count");
+  }
+  state->optimizer().set_step_count(steps);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<SavedFile>> SaveStateFiles(const SaveNow& what, StateSink* sink,
@@ -62,6 +110,16 @@ absl::StatusOr<std::vector<SavedFile>> SaveStateFiles(const SaveNow& what, State
     saved.push_back(std::move(done));
   }
   return saved;
+}
+
+absl::Status LoadStateFiles(uint64_t step, StateSource* source, const std::function<bool()>& stop,
+                            MemberState* state) {
+  state->ForgetBase();
+  for (const StateFile file : {StateFile::kParameters, StateFile::kBuffers}) {
+    ASSIGN_OR_RETURN(const std::string path, source->Get(step, file, stop));
+    RETURN_IF_ERROR(ReadInto(path, file, state).status());
+  }
+  return LoadLocal(step, source, stop, state);
 }
 
 }  // namespace rondo::worker

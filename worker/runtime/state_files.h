@@ -2,12 +2,15 @@
 //   parameters  under the model's own names
 //   buffers     float (F32) and integer (I64) buffers under the model's own names
 //   local       moment.0, moment.1, ... [n] each; metadata: step_count
-// Metadata of all: round, step.
+// Metadata of all: round, step. After a rewind they are read back (rule 21).
 #ifndef RONDO_WORKER_RUNTIME_STATE_FILES_H_
 #define RONDO_WORKER_RUNTIME_STATE_FILES_H_
 
+#include <cstdint>
+#include <functional>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "worker/core/messages.h"
 #include "worker/runtime/member_state.h"
@@ -18,6 +21,13 @@ namespace rondo::worker {
 // Writes each file, then hands it to `sink`. Errors: Unavailable, naming the file.
 absl::StatusOr<std::vector<SavedFile>> SaveStateFiles(const SaveNow& what, StateSink* sink,
                                                       MemberState* state);
+
+// Working parameters and buffers become those of the checkpoint of `step`; moments and step count
+// those of this worker's local file in it, or zero when it has none. What `state` held is lost,
+// also when this fails. `stop` as StateSource::Get. Errors: DataLoss or NotFound: the file named is
+// missing, damaged or does not fit the model; else those of Get.
+absl::Status LoadStateFiles(uint64_t step, StateSource* source, const std::function<bool()>& stop,
+                            MemberState* state);
 
 }  // namespace rondo::worker
 

@@ -8,6 +8,8 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -44,36 +46,59 @@ class LoopbackGroups final : public GroupMaker {
   const std::unique_ptr<TcpListener> listener_;
 };
 
-// Keeps the bytes of each file.
-class MemorySink final : public StateSink {
+// Bytes of checkpoint files, by step and name ("parameters", "buffers", "local-w0").
+using KeptFiles = std::map<std::pair<uint64_t, std::string>, std::string>;
+
+// Keeps what one worker hands in, and gives it back.
+class MemoryStore final : public StateSink, public StateSource {
  public:
-  std::string TemporaryPath(StateFile file) override {
-    return (std::filesystem::path(testing::TempDir()) /
-            ("sink" + std::to_string(reinterpret_cast<uintptr_t>(this)) + "." +
-             std::to_string(static_cast<int>(file))))
-        .string();
-  }
-  absl::StatusOr<SavedFile> Put(uint64_t, StateFile file, const std::string& path) override {
+  MemoryStore(std::string worker, std::shared_ptr<KeptFiles> files)
+      : worker_(std::move(worker)), files_(std::move(files)) {}
+  std::string TemporaryPath(StateFile file) override { return PathOf("put", file); }
+  absl::StatusOr<SavedFile> Put(uint64_t step, StateFile file, const std::string& path) override {
     if (fails) return absl::UnavailableError("no room");
     std::ifstream in(path, std::ios::binary);
     const std::string bytes((std::istreambuf_iterator<char>(in)), {});
     std::filesystem::remove(path);
+    (*files_)[{step, NameOf(file)}] = bytes;
     return SavedFile{file, bytes.size(), "sha"};
   }
+  absl::StatusOr<std::string> Get(uint64_t step, StateFile file,
+                                  const std::function<bool()>&) override {
+    const auto found = files_->find({step, NameOf(file)});
+    if (found == files_->end()) return absl::NotFoundError("no " + NameOf(file));
+    const std::string path = PathOf("get", file);
+    std::ofstream(path, std::ios::binary) << found->second;
+    return path;
+  }
   bool fails = false;
+
+ private:
+  std::string NameOf(StateFile file) const {
+    if (file == StateFile::kLocal) return "local-" + worker_;
+    return file == StateFile::kParameters ? "parameters" : "buffers";
+  }
+  std::string PathOf(const std::string& prefix, StateFile file) const {
+    return (std::filesystem::path(testing::TempDir()) /
+            (prefix + std::to_string(reinterpret_cast<uintptr_t>(this)) + NameOf(file)))
+        .string();
+  }
+  const std::string worker_;
+  const std::shared_ptr<KeptFiles> files_;
 };
 
 // One trainer and what it has reported.
 class TestWorker {
  public:
-  explicit TestWorker(const QuadraticOptions& options)
-      : trainer_({[this, options](const Prepare&) -> std::variant<LoadedJob, PrepareProblem> {
+  TestWorker(const QuadraticOptions& options, std::string name, std::shared_ptr<KeptFiles> files)
+      : store_(std::move(name), std::move(files)),
+        trainer_({[this, options](const Prepare&) -> std::variant<LoadedJob, PrepareProblem> {
                     LoadedJob job = MakeQuadraticJob(options);
                     engine_ = job.engine.get();
                     optimizer_ = job.optimizer.get();
                     return job;
                   },
-                  &groups_, &sink_, &clock_},
+                  &groups_, &store_, &clock_, &store_},
                  [this](Event event) {
                    absl::MutexLock lock(&mutex_);
                    events_.push_back(std::move(event));
@@ -108,13 +133,13 @@ class TestWorker {
   }
   Engine& engine() { return *engine_; }
   rondo::Optimizer& optimizer() { return *optimizer_; }
-  MemorySink& sink() { return sink_; }
+  MemoryStore& store() { return store_; }
   LoopbackGroups& groups() { return groups_; }
 
  private:
   RealClock clock_;
   LoopbackGroups groups_;
-  MemorySink sink_;
+  MemoryStore store_;
   Engine* engine_ = nullptr;
   rondo::Optimizer* optimizer_ = nullptr;
   absl::Mutex mutex_;
@@ -127,15 +152,20 @@ class TestWorkers {
  public:
   TestWorkers(int count, const QuadraticOptions& options)
       : TestWorkers(std::vector<QuadraticOptions>(static_cast<size_t>(count), options)) {}
-  explicit TestWorkers(const std::vector<QuadraticOptions>& options) {
+  // `files`: the checkpoints of an earlier life of the job.
+  explicit TestWorkers(const std::vector<QuadraticOptions>& options,
+                       std::shared_ptr<KeptFiles> files = std::make_shared<KeptFiles>())
+      : files_(std::move(files)) {
     for (const QuadraticOptions& each : options) {
-      workers_.push_back(std::make_unique<TestWorker>(each));
+      const std::string name = "w" + std::to_string(workers_.size());
+      workers_.push_back(std::make_unique<TestWorker>(each, name, files_));
       workers_.back()->Do(Prepare{});
       workers_.back()->Await<PrepareDone>();
     }
   }
 
   int size() const { return static_cast<int>(workers_.size()); }
+  const std::shared_ptr<KeptFiles>& files() { return files_; }
   TestWorker& operator[](int rank) { return *workers_[rank]; }
 
   // All members, rank 0 the giver; `needs` one a rank.
@@ -188,6 +218,15 @@ class TestWorkers {
     order.weight_sum = static_cast<double>(batch * members);
     return order;
   }
+  // What a checkpoint's SaveNow asks for.
+  void SaveAll(uint64_t group, uint64_t round, uint64_t step) {
+    for (int rank = 0; rank < size(); ++rank) {
+      std::vector<StateFile> kinds = {StateFile::kLocal};
+      if (rank == 0) kinds = {StateFile::kParameters, StateFile::kBuffers, StateFile::kLocal};
+      workers_[rank]->Do(Save{SaveNow{{group}, {round}, step, kinds}});
+      workers_[rank]->Await<SaveDone>();
+    }
+  }
   std::vector<Ready> Train(uint64_t group, uint64_t round, Mode mode, uint64_t first_step,
                            uint64_t length) {
     for (int rank = 0; rank < size(); ++rank) {
@@ -216,6 +255,7 @@ class TestWorkers {
   }
 
  private:
+  const std::shared_ptr<KeptFiles> files_;
   std::vector<std::unique_ptr<TestWorker>> workers_;
 };
 

@@ -37,6 +37,7 @@ struct TrainSpec {
   std::optional<DataFiles> test;
   double divisor = 1;
   bool shuffle = true;
+  std::string shared_dir;  // `checkpoint.shared_dir`; empty: files go to the coordinator.
 };
 
 }  // namespace rondo::worker

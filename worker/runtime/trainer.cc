@@ -11,8 +11,8 @@ namespace rondo::worker {
 
 Trainer::Trainer(TrainerParts parts, std::function<void(Event)> report)
     : report_(std::move(report)),
-      work_(MemberParts{std::move(parts.load), parts.groups, parts.sink, parts.clock, &gauges_,
-                        &interrupts_}),
+      work_(MemberParts{std::move(parts.load), parts.groups, parts.sink, parts.source, parts.clock,
+                        &gauges_, &interrupts_}),
       thread_([this] { Run(); }) {}
 
 Trainer::~Trainer() {

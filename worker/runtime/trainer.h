@@ -26,6 +26,7 @@ struct TrainerParts {
   GroupMaker* groups = nullptr;
   StateSink* sink = nullptr;
   Clock* clock = nullptr;
+  StateSource* source = nullptr;
 };
 
 // Does the machine's commands from Prepare on, in order, on a thread of its own; LeaveGroup and

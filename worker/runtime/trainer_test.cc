@@ -346,7 +346,7 @@ TEST(TrainerTest, SavesTheFilesAskedForAndSaysWhyItCannot) {
   const Saved saved = workers[0].Await<SaveDone>().saved;
   ASSERT_EQ(saved.files.size(), 3u);
   EXPECT_GT(saved.files[0].size, kWidth * sizeof(float));
-  workers[0].sink().fails = true;
+  workers[0].store().fails = true;
   workers[0].Do(Save{save});
   EXPECT_EQ(workers[0].Await<SaveStopped>().failed.text, "no room");
 }

@@ -1,0 +1,32 @@
+// Names in a folder of checkpoints, for coordinator and workers alike:
+//
+//   ROOT/step-N/params.safetensors, buffers.safetensors, local-WORKER.safetensors, manifest.json
+//
+// ROOT is STATE/checkpoints of the coordinator or, with `checkpoint.shared_dir`, a folder of this
+// job in it, to which all processes write themselves.
+#ifndef RONDO_COMMON_CHECKPOINT_FILES_H_
+#define RONDO_COMMON_CHECKPOINT_FILES_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rondo {
+
+inline constexpr std::string_view kStepFolderPrefix = "step-";
+inline constexpr std::string_view kParametersFile = "params.safetensors";
+inline constexpr std::string_view kBuffersFile = "buffers.safetensors";
+inline constexpr std::string_view kManifestFile = "manifest.json";
+
+// `worker` is a valid worker's name (common/ids).
+std::string LocalStateFile(std::string_view worker);
+std::string StepFolder(std::string_view root, uint64_t step);
+
+// ROOT of the job with this id. `shared_dir` as in the job file: absolute, or below `files_dir`,
+// the folder that the process was given with --files.
+std::string SharedCheckpointRoot(std::string_view files_dir, std::string_view shared_dir,
+                                 std::string_view job_id);
+
+}  // namespace rondo
+
+#endif  // RONDO_COMMON_CHECKPOINT_FILES_H_

@@ -1,0 +1,72 @@
+#include "worker/edge/shared_folder_sink.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "absl/status/status.h"
+#include "common/checkpoint_files.h"
+#include "common/sha256.h"
+#include "common/status_macros.h"
+
+namespace rondo::worker {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A rename is durable once its folder is.
+absl::Status SyncFolder(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool synced = fd >= 0 && fsync(fd) == 0;
+  const int why = errno;
+  if (fd >= 0) close(fd);
+  if (synced) return absl::OkStatus();
+  return absl::UnavailableError(fmt::format("{}: {}", path, std::strerror(why)));
+}
+
+}  // namespace
+
+std::string StateFileName(StateFile file, const std::string& worker) {
+  switch (file) {
+    case StateFile::kParameters:
+      return std::string(kParametersFile);
+    case StateFile::kBuffers:
+      return std::string(kBuffersFile);
+    case StateFile::kLocal:
+      return LocalStateFile(worker);
+  }
+  return "";
+}
+
+std::string SharedFolderSink::TemporaryPath(StateFile file) {
+  const std::string folder = fmt::format("{}/incoming/{}-{:016x}", options_.root(), options_.worker,
+                                         options_.incarnation.value);
+  std::error_code ignored;  // Writing the file says what is wrong.
+  fs::create_directories(folder, ignored);
+  return folder + "/" + StateFileName(file, options_.worker);
+}
+
+absl::StatusOr<SavedFile> SharedFolderSink::Put(uint64_t step, StateFile file,
+                                                const std::string& path) {
+  ASSIGN_OR_RETURN(std::string sha256, Sha256HexOfFile(path));
+  std::error_code error;
+  const uint64_t size = fs::file_size(path, error);
+  const std::string folder = StepFolder(options_.root(), step);
+  if (!error) fs::create_directories(folder, error);
+  if (!error) fs::rename(path, folder + "/" + StateFileName(file, options_.worker), error);
+  if (error) {
+    return absl::UnavailableError(
+        fmt::format("{} cannot be put into {}: {}", path, folder, error.message()));
+  }
+  RETURN_IF_ERROR(SyncFolder(folder));
+  RETURN_IF_ERROR(SyncFolder(options_.root()));
+  fs::remove(fs::path(path).parent_path(), error);  // If it is empty.
+  return SavedFile{file, size, std::move(sha256)};
+}
+
+}  // namespace rondo::worker
