@@ -29,7 +29,7 @@ Effects JobMachine::Impl::Start(absl::Time now) {
   } else {
     const bool first = !history_.term;
     Journal(TermRecord{config_.term, now});
-    if (!first) AdoptHistory();
+    if (!first) AdoptHistory(end.has_value());
   }
   Advance();
   return std::move(out_);

@@ -217,8 +217,9 @@ absl::Status CheckHistory(const MachineConfig& config, const History& history);
 class JobMachine {
  public:
   // Begins the term: Start() gives its first records. `history`: what the journal says so far, and
-  // has passed CheckHistory; the config's term is the one after its. If it says that the job is
-  // done, nothing is journaled: members that come back are told, then it finishes.
+  // has passed CheckHistory; the config's term is the one after its. A job that was stopped or has
+  // failed goes on. If it is done nothing is journaled: members that come back are told, then it
+  // finishes.
   explicit JobMachine(MachineConfig config, History history = {});
   ~JobMachine();
   JobMachine(const JobMachine&) = delete;

@@ -113,7 +113,7 @@ class JobMachine::Impl {
   bool IsNamed(const Worker& worker) const;
 
   // A later term.
-  void AdoptHistory();
+  void AdoptHistory(bool ended);
   void AdoptRound();
   void AwaitJournaledMembers();
   bool AwaitsReturn();
@@ -203,7 +203,7 @@ class JobMachine::Impl {
 
   MachineConfig config_;
   absl::Time now_;
-  Effects out_;  // Of the event in hand.
+  Effects out_;                                      // Of the event in hand.
   absl::Time wanted_wake_ = absl::InfiniteFuture();  // What the last event's effects asked for.
 
   Roster roster_;

@@ -24,7 +24,8 @@ void JobMachine::Impl::AwaitJournaledMembers() {
   }
 }
 
-void JobMachine::Impl::AdoptHistory() {
+// `ended`: the last term was over, its members were let go, and nobody needs to be waited for.
+void JobMachine::Impl::AdoptHistory(bool ended) {
   if (history_.reference) {
     reference_ = history_.reference->facts;
     config_.schedule.steps = static_cast<int64_t>(history_.reference->total_steps);
@@ -34,7 +35,7 @@ void JobMachine::Impl::AdoptHistory() {
   if (history_.last_round && history_.group) {
     reported_batch_ = GlobalBatch(history_.group->members.size());
   }
-  AwaitJournaledMembers();
+  if (!ended) AwaitJournaledMembers();
   TrimCheckpointsKept();
   if (history_.open) AdoptRound();
   std::vector<std::string> names;

@@ -291,6 +291,46 @@ TEST(RestartTest, VoidsARoundThatNobodyCarriesWhileAHolderIsThere) {
   ExpectSound(second);
 }
 
+TEST(RestartTest, AJobThatWasStoppedGoesOnFromItsLastCheckpointWithNewWorkers) {
+  auto undisturbed = Begin(false);
+  undisturbed->Run();
+  auto first = Begin(false);
+  first->workers["a"]->mute_ready = true;
+  first->Run();
+  first->Handle(StopRequested{"a user asked"});
+  first->Say(*first->workers["a"], Ready{{1}, {1}, 4, 0, 4, true, 1, {}});
+  first->Run();
+  ASSERT_TRUE(first->finish);
+  ASSERT_EQ(first->Records<EndRecord>().back().state, EndState::kStopped);
+  ASSERT_EQ(first->Records<CommitRecord>().size(), 1u);
+  Script second(*first, 2);
+  for (const char* name : {"a", "b", "c"}) second.Join(name, 77);
+  second.Run();
+  ASSERT_TRUE(second.finish);  // At once: nobody is waited for.
+  EXPECT_EQ(second.Records<EndRecord>().back().state, EndState::kDone);
+  EXPECT_EQ(EssenceOf(second), EssenceOf(*undisturbed));
+  ExpectSound(second);
+}
+
+TEST(RestartTest, AJobThatHasFailedInTheMiddleOfARoundGoesOn) {
+  auto undisturbed = Begin(false);
+  undisturbed->Run();
+  auto first = Begin(false);
+  first->workers["a"]->mute_ready = true;
+  first->Run();
+  first->Say(*first->workers["a"], Failed{{1}, {1}, 0, 2, false, "", FailureCause::kInternal, "x"});
+  first->Run();
+  ASSERT_TRUE(first->finish);
+  ASSERT_EQ(first->Records<EndRecord>().back().state, EndState::kFailed);
+  Script second(*first, 2);
+  for (const char* name : {"a", "b", "c"}) second.Join(name, 77);
+  second.Run();
+  ASSERT_TRUE(second.finish);
+  EXPECT_EQ(second.Records<EndRecord>().back().state, EndState::kDone);
+  EXPECT_EQ(EssenceOf(second), EssenceOf(*undisturbed));
+  ExpectSound(second);
+}
+
 TEST(RestartTest, TellsWhoComesBackAfterTheEndAndJournalsNothing) {
   auto first = Begin(false);
   first->Run();

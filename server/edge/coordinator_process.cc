@@ -137,20 +137,6 @@ absl::Status Announce(const Flags& flags, const StateDir& dir, const ListenAddre
   return WriteAddress(flags.address_file, text);
 }
 
-int ExitCodeOf(FormerRun::Kind kind) {
-  switch (kind) {
-    case FormerRun::Kind::kNone:
-    case FormerRun::Kind::kOpen:
-    case FormerRun::Kind::kDone:
-      return kExitDone;
-    case FormerRun::Kind::kStopped:
-      return kExitStopped;
-    case FormerRun::Kind::kFailed:
-      return kExitFault;
-  }
-  return kExitInternal;
-}
-
 // Runs the job to its end. Fills `began` once anything may have been journaled.
 absl::StatusOr<int> Serve(const Flags& flags, const StateDir& dir, Run run, bool* began) {
   const v1::Job& job = run.job;
@@ -243,16 +229,14 @@ absl::StatusOr<int> LockAndRun(const Flags& flags) {
   ASSIGN_OR_RETURN(const StateDir dir, StateDir::Lock(flags.state_dir));
   ASSIGN_OR_RETURN(FormerRun former, ExamineFormerRun(dir, loaded.job));
   if (!former.text.empty()) std::printf("%s\n", former.text.c_str());
-  const bool open = former.kind == FormerRun::Kind::kOpen;
   const bool done = former.kind == FormerRun::Kind::kDone;
-  const bool ended = !open && former.kind != FormerRun::Kind::kNone;
-  if (ended && !(done && MayStillBeDialled(flags, dir))) return ExitCodeOf(former.kind);
+  if (done && !MayStillBeDialled(flags, dir)) return kExitDone;
   if (!flags.listen.loopback) {
     LogEvent(LogLevel::kWarning, "insecure",
              {{"text", "whoever reaches " + flags.listen.Text() + " can join or stop this job"}});
   }
-  if (open || done) return ResumeRun(flags, dir, std::move(former.recovered));
-  return BeginRun(flags, dir, std::move(loaded.job));
+  if (former.kind == FormerRun::Kind::kNone) return BeginRun(flags, dir, std::move(loaded.job));
+  return ResumeRun(flags, dir, std::move(former.recovered));
 }
 
 }  // namespace

@@ -22,42 +22,31 @@
 namespace rondo::server {
 namespace {
 
-std::string Because(const EndRecord& end) {
-  return end.reason.empty() ? "" : fmt::format(" ({})", end.reason);
+// How the run ended that goes on now; empty: it did not.
+std::string EndOf(const History& history) {
+  if (!history.end) return "";
+  const std::string_view how = history.end->state == EndState::kStopped ? "was stopped" : "failed";
+  const std::string& reason = history.end->reason;
+  return fmt::format("{}{} and ", how, reason.empty() ? "" : fmt::format(" ({})", reason));
 }
 
 void Describe(const std::string& path, FormerRun* run) {
-  constexpr std::string_view kAnother = "use another --state directory";
   const std::string& id = run->recovered.job.id();
   const History& history = run->recovered.history;
+  if (history.end && history.end->state == EndState::kDone) {
+    run->kind = FormerRun::Kind::kDone;
+    run->text = fmt::format(
+        "job {} has ended (done) after {} steps; nothing is left to do in {}; use another --state "
+        "directory to run it again",
+        id, history.end->step, path);
+    return;
+  }
   const uint64_t steps = history.reference
                              ? history.reference->total_steps
                              : static_cast<uint64_t>(run->recovered.job.resolved().steps());
-  if (!history.end) {
-    run->kind = FormerRun::Kind::kOpen;
-    run->text = fmt::format("job {} goes on at step {} of {}, in term {} of its coordinator", id,
-                            history.committed.step, steps, history.term.Next());
-    return;
-  }
-  const EndRecord& end = *history.end;
-  const std::string left = fmt::format("at step {} of {}{}; this version cannot continue it; {}",
-                                       end.step, steps, Because(end), kAnother);
-  switch (end.state) {
-    case EndState::kDone:
-      run->kind = FormerRun::Kind::kDone;
-      run->text = fmt::format(
-          "job {} has ended (done) after {} steps; nothing is left to do in {}; {} to run it again",
-          id, end.step, path, kAnother);
-      return;
-    case EndState::kStopped:
-      run->kind = FormerRun::Kind::kStopped;
-      run->text = fmt::format("job {} was stopped {}", id, left);
-      return;
-    case EndState::kFailed:
-      run->kind = FormerRun::Kind::kFailed;
-      run->text = fmt::format("job {} failed {}", id, left);
-      return;
-  }
+  run->kind = FormerRun::Kind::kOpen;
+  run->text = fmt::format("job {} {}goes on at step {} of {}, in term {} of its coordinator", id,
+                          EndOf(history), history.committed.step, steps, history.term.Next());
 }
 
 }  // namespace

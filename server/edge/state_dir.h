@@ -39,9 +39,9 @@ class StateDir {
 };
 
 struct FormerRun {
-  // kOpen: it has not ended, and goes on.
-  enum class Kind { kNone, kOpen, kDone, kStopped, kFailed } kind = Kind::kNone;
-  std::string text;  // How it ended, and what to do now, or where it goes on; empty for kNone.
+  // kOpen: it goes on, whatever ended it before its last step.
+  enum class Kind { kNone, kOpen, kDone } kind = Kind::kNone;
+  std::string text;  // That it is done, or where it goes on; empty for kNone.
   Recovered recovered;
 };
 

@@ -92,16 +92,26 @@ TEST_F(StateDirTest, NamesTheKeysOfTheJobFileThatChanged) {
                        AllOf(HasSubstr("seed"), HasSubstr("sync.alpha"))));
 }
 
-TEST_F(StateDirTest, SaysHowARunHasEnded) {
+TEST_F(StateDirTest, ARunThatIsDoneHasNothingLeftToDo) {
+  ASSERT_OK_AND_ASSIGN(const StateDir dir, StateDir::Lock(path_));
+  EndRecord end;
+  end.step = 460;
+  WriteRun(dir, {TermRecord{{1}, absl::UnixEpoch()}, end});
+  ASSERT_OK_AND_ASSIGN(const FormerRun former, ExamineFormerRun(dir, job_));
+  EXPECT_EQ(former.kind, FormerRun::Kind::kDone);
+  EXPECT_THAT(former.text, AllOf(HasSubstr("has ended (done)"), HasSubstr("460")));
+}
+
+TEST_F(StateDirTest, ARunThatWasStoppedOrHasFailedGoesOn) {
   ASSERT_OK_AND_ASSIGN(const StateDir dir, StateDir::Lock(path_));
   EndRecord end;
   end.state = EndState::kStopped;
   end.reason = "a user asked";
-  end.step = 460;
   WriteRun(dir, {TermRecord{{1}, absl::UnixEpoch()}, end});
   ASSERT_OK_AND_ASSIGN(const FormerRun former, ExamineFormerRun(dir, job_));
-  EXPECT_EQ(former.kind, FormerRun::Kind::kStopped);
-  EXPECT_THAT(former.text, AllOf(HasSubstr("stopped"), HasSubstr("460")));
+  EXPECT_EQ(former.kind, FormerRun::Kind::kOpen);
+  EXPECT_THAT(former.text,
+              AllOf(HasSubstr("was stopped (a user asked)"), HasSubstr("goes on at step 0")));
 }
 
 TEST_F(StateDirTest, SaysWhereARunThatHasNotEndedGoesOn) {
