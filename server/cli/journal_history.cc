@@ -55,7 +55,9 @@ void SetEnd(const std::optional<server::EndRecord>& end, bool held, v1::Status* 
   }
   if (!end.has_value()) {
     status->set_state(v1::JOB_STATE_FAILED);
-    status->set_reason("no coordinator answers and the journal has no end: it was killed");
+    status->set_reason(
+        "no coordinator answers and the journal has no end: it was killed; started again with the "
+        "same --state it goes on");
     return;
   }
   status->set_reason(end->reason);

@@ -161,6 +161,33 @@ TEST(RestartAtTheEndTest, ASecondStartSaysThatTheRunHasEnded) {
   EXPECT_THAT(again.out, HasSubstr("has ended (done) after 40 steps"));
 }
 
+TEST(StoppedRunTest, TheSameCommandGoesOnToTheModelOfTheUndisturbedRun) {  // S36
+  DigitsJob job;
+  job.schedule = "{kind: cosine, steps: 8000, peak: 0.1, final: 1e-3, warmup_steps: 5}";
+  job.sync = "{policy: constant, base_steps: 8}";
+  const std::string folder = MakeJobFolder(job);
+  const auto model_of = [](const std::string& state) {
+    return ReadFile(state + "/model.safetensors");
+  };
+  const std::string undisturbed = folder + "/undisturbed";
+  ASSERT_EQ(RunToEnd(RondoRun(folder + "/job.yaml", 2, undisturbed)).exit_code, 0);
+
+  const std::string state = NewFolder("state");
+  Program run(RondoRun(folder + "/job.yaml", 2, state));
+  ASSERT_TRUE(run.WaitForFile(state + "/coordinator.address"));
+  {
+    Program watch(Rondo({"watch", "--state", state, "--from", "1", "--json"}));
+    ASSERT_FALSE(watch.WaitForLine("\"round\"").empty());
+  }
+  run.Signal(SIGTERM);
+  const Ended stopped = run.Wait();
+  ASSERT_EQ(stopped.exit_code, 5) << stopped;
+  const Ended again = RunToEnd(RondoRun(folder + "/job.yaml", 2, state));
+  ASSERT_EQ(again.exit_code, 0) << again;
+  EXPECT_EQ(JsonLines(again.out).back()["steps"], 8000);
+  EXPECT_EQ(model_of(state), model_of(undisturbed)) << "not the same bits";
+}
+
 TEST(DamagedJournalTest, IsRefusedWithAWayOut) {
   DigitsJob job;
   job.schedule = "{kind: constant, steps: 100000000, peak: 0.01}";
