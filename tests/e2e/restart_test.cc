@@ -200,7 +200,7 @@ TEST(DamagedJournalTest, IsRefusedWithAWayOut) {
   EXPECT_THAT(refused.err, HasSubstr("Ways out"));
 }
 
-TEST(SecondCoordinatorTest, ExitsAndSaysWhoHoldsTheDirectory) {
+TEST(SecondCoordinatorTest, ExitsAndSaysWhoHoldsTheDirectory) {  // S72
   DigitsJob job;
   job.schedule = "{kind: constant, steps: 100000000, peak: 0.01}";
   Cluster cluster(job, 1);
