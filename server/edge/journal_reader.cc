@@ -118,9 +118,11 @@ absl::StatusOr<std::vector<RoundRow>> JournalReader::Rounds(RoundId from, uint64
   absl::MutexLock lock(&mutex_);
   ASSIGN_OR_RETURN(
       SqliteStatement statement,
-      db_.Prepare("SELECT c.record, l.record, (SELECT e.record FROM evaluations e WHERE e.round = "
-                  "c.round ORDER BY e.seq DESC LIMIT 1) FROM commits c JOIN ledger l ON l.seq = "
-                  "c.seq WHERE c.round >= ? ORDER BY c.round LIMIT ?"));
+      db_.Prepare(
+          "SELECT c.record, l.record, (SELECT e.record FROM evaluations e WHERE e.round = "
+          "c.round ORDER BY e.seq DESC LIMIT 1) FROM commits c JOIN ledger l ON l.seq = "
+          "c.seq WHERE c.round >= ? AND NOT EXISTS (SELECT 1 FROM rewinds r WHERE r.seq > c.seq "
+          "AND r.to_round < c.round) ORDER BY c.round LIMIT ?"));
   statement.Bind(from.value).Bind(limit);
   std::vector<RoundRow> rows;
   for (;;) {
@@ -167,12 +169,18 @@ absl::StatusOr<std::vector<NoticeRecord>> JournalReader::Notices(uint64_t from, 
 
 absl::StatusOr<std::vector<EvaluationRecord>> JournalReader::Evaluations() {
   absl::MutexLock lock(&mutex_);
-  return All<EvaluationRecord>("SELECT record FROM evaluations ORDER BY seq", DecodeEvaluation);
+  return All<EvaluationRecord>(
+      "SELECT record FROM evaluations t WHERE NOT EXISTS (SELECT 1 FROM rewinds r WHERE "
+      "r.seq > t.seq AND r.to_round < t.round) ORDER BY seq",
+      DecodeEvaluation);
 }
 
 absl::StatusOr<std::vector<CheckpointRecord>> JournalReader::Checkpoints() {
   absl::MutexLock lock(&mutex_);
-  return All<CheckpointRecord>("SELECT record FROM checkpoints ORDER BY seq", DecodeCheckpoint);
+  return All<CheckpointRecord>(
+      "SELECT record FROM checkpoints t WHERE NOT EXISTS (SELECT 1 FROM rewinds r WHERE "
+      "r.seq > t.seq AND r.to_round < t.round) ORDER BY seq",
+      DecodeCheckpoint);
 }
 
 absl::StatusOr<std::vector<Record>> JournalReader::Records() {

@@ -247,6 +247,24 @@ TEST_F(JournalSqliteTest, AnswersWhatUsersAsk) {
   EXPECT_EQ(checkpoints.at(0).step, 30u);
 }
 
+TEST_F(JournalSqliteTest, WhatARewindHasUndoneIsNoAnswer) {
+  ASSERT_OK(Make()->Write({Commit(1), CheckpointRecord{{1}, 20, kBig}, Commit(2),
+                           EvaluationRecord{{2}, 30, 0.5}, CheckpointRecord{{2}, 30, kBig},
+                           Commit(3), RewindRecord{{1}, 20, {2}, "", kNow}, Commit(4)}));
+  ASSERT_OK_AND_ASSIGN(const auto reader, JournalReader::Open(path_));
+  ASSERT_OK_AND_ASSIGN(const std::vector<RoundRow> rounds, reader->Rounds({1}, 10));
+  ASSERT_THAT(rounds, SizeIs(2));
+  EXPECT_EQ(rounds[0].commit.round.value, 1u);
+  EXPECT_EQ(rounds[1].commit.round.value, 4u);
+  ASSERT_OK_AND_ASSIGN(const std::vector<CheckpointRecord> checkpoints, reader->Checkpoints());
+  ASSERT_THAT(checkpoints, SizeIs(1));
+  EXPECT_EQ(checkpoints[0].step, 20u);
+  ASSERT_OK_AND_ASSIGN(const std::vector<EvaluationRecord> evaluations, reader->Evaluations());
+  EXPECT_THAT(evaluations, IsEmpty());
+  ASSERT_OK_AND_ASSIGN(const std::vector<Record> records, reader->Records());
+  EXPECT_THAT(records, SizeIs(8));
+}
+
 TEST_F(JournalSqliteTest, ANewRunHasNoEndAndNoRounds) {
   Make();
   ASSERT_OK_AND_ASSIGN(const auto reader, JournalReader::Open(path_));
