@@ -105,6 +105,11 @@ void Duties::Handle(const Mesh& mesh, Outcome* out) {
   if (group() != mesh.group || assembly_->stage != Stage::kListening) return;
   if (!assembly_->endpoint || mesh.blobs.size() != assembly_->assemble.members.size()) return;
   assembly_->stage = Stage::kForming;
+  // What comes replaces the state piece by piece: until it is whole there is none (S22).
+  if (ReplacesState(assembly_->assemble.members[assembly_->rank].need)) {
+    held_round_ = {};
+    held_hash_ = 0;
+  }
   out->commands.push_back(FormGroup{assembly_->assemble, assembly_->rank, mesh.blobs, mesh.token});
 }
 

@@ -241,6 +241,26 @@ TEST(MachineTest, TheOddOneOutComesBackAsAJoiner) {
   EXPECT_EQ(c.machine().duties().held_round(), RoundId{});
 }
 
+TEST(MachineTest, WhoTakesAStateHoldsNoneUntilItIsWhole) {  // S22
+  ScriptedCoordinator c;
+  Begin(c);
+  TrainLocalRound(c, kFirst);
+  ReduceRound(c, kFirst, 1, 77);
+  c.Hear(Commit{kGroup, kFirst, 1, 77, 14});
+  Assemble join;
+  join.purpose = Purpose::kJoin;
+  join.group = kGroup.Next();
+  join.round = kFirst;
+  join.members = ScriptedCoordinator::Members(StateNeed::kValues);
+  c.Hear(join);
+  c.Happen(EndpointReady{Endpoint{join.group, "here"}});
+  EXPECT_EQ(c.machine().duties().held_round(), kFirst);
+  c.Hear(Mesh{join.group, {"a", "here", "c"}, "0123456789abcdef"});
+  EXPECT_EQ(c.machine().duties().held_round(), RoundId{});
+  c.Happen(GroupFailed{ScriptedCoordinator::MakeFailed(join.group)});
+  EXPECT_EQ(c.machine().duties().held_round(), RoundId{});
+}
+
 TEST(MachineTest, AWithdrawnOrderIsDropped) {
   ScriptedCoordinator c;
   Begin(c);
