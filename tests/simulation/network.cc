@@ -18,7 +18,7 @@ void Network::CoordinatorStarts(std::function<void(const server::Event&)> sink) 
 void Network::CoordinatorDies() {
   ++life_;
   sink_ = nullptr;
-  for (auto& [caller, stream] : newest_) {
+  for (auto& [id, stream] : newest_) {
     if (!stream->open) continue;
     stream->open = false;
     world_->After(InOrder(stream->last_down),
@@ -32,7 +32,7 @@ Network::StreamPtr Network::Find(StreamId id) const {
 }
 
 Network::StreamPtr Network::StreamOf(Caller* caller, uint64_t dial) const {
-  const auto it = newest_.find(caller);
+  const auto it = newest_.find(caller->id());
   return it == newest_.end() || it->second->dial != dial ? nullptr : it->second;
 }
 
@@ -68,7 +68,7 @@ void Network::Open(Caller* caller, uint64_t dial) {
   stream->life = life_;
   stream->last_up = stream->last_down = world_->now();
   streams_.push_back(stream);
-  newest_[caller] = stream;
+  newest_[caller->id()] = stream;
   world_->After(InOrder(stream->last_up), [this, stream]() {
     if (Arrives(*stream, stream->up_cut)) Submit(*stream, server::StreamOpened{stream->id});
   });
@@ -85,7 +85,7 @@ void Network::CloseByWorker(Caller* caller, uint64_t dial) {
 }
 
 void Network::Break(Caller* caller) {
-  const auto it = newest_.find(caller);
+  const auto it = newest_.find(caller->id());
   if (it != newest_.end()) BreakStream(it->second);
 }
 

@@ -74,8 +74,8 @@ class Network {
   const Weather* const weather_;
   std::function<void(const server::Event&)> sink_;
   uint64_t life_ = 0;
-  std::deque<StreamPtr> streams_;  // By id - 1.
-  std::map<Caller*, StreamPtr> newest_;
+  std::deque<StreamPtr> streams_;            // By id - 1.
+  std::map<std::string, StreamPtr> newest_;  // By the caller's id: the order must not be chance.
 };
 
 }  // namespace rondo::simulation

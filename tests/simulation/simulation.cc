@@ -94,6 +94,9 @@ void Simulation::CheckEnd() {
   if (end.state == server::EndState::kDone && end.step != coordinator_.total_steps()) {
     world_.Violate("done before the last step");
   }
+  if (!weather_.Deadly() && oracle_.voids() + oracle_.rewinds() > 0) {
+    world_.Violate("nobody died, and finished work was lost");
+  }
   if (weather_.must_end == MustEnd::kDone && end.state != server::EndState::kDone) {
     world_.Violate("the job did not reach its last step: " + end.reason);
   }

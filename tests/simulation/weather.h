@@ -55,6 +55,9 @@ struct Weather {
   double crash_amid = 0;   // Some of the messages were sent.
   double unknown = 0;      // The outcome of the COMMIT is unknown: the process ends.
   double disk_full = 0;    // There is no room for up to 20 s.
+
+  // Work may be lost in it: somebody dies, or is taken for dead.
+  bool Deadly() const { return kills + freezes + stalls + leaves + massacres + dies > 0; }
 };
 
 // All kinds, by name.

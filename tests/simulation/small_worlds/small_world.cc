@@ -8,12 +8,10 @@
 #include <variant>
 
 #include "common/mix64.h"
-#include "server/core/membership.h"
+#include "tests/simulation/small_worlds/in_words.h"
 
 namespace rondo::small_worlds {
 namespace {
-
-constexpr uint64_t kInitialHash = 7;
 
 server::MachineConfig ConfigOf(size_t workers) {
   server::MachineConfig config;
@@ -33,81 +31,11 @@ server::MachineConfig ConfigOf(size_t workers) {
   return config;
 }
 
-std::string Text(const server::Member& member) {
-  return fmt::format("{}#{}", member.name, member.incarnation);
-}
-
-// The core's records and messages in the words of PlainRules.
-struct InWords {
-  std::vector<std::string> lines;
-  std::set<std::string>* attempts = nullptr;
-
-  void operator()(const server::GroupRecord& r) {
-    static constexpr const char* kPurposes[] = {"start", "join", "retry", "repair"};
-    static constexpr const char* kNeeds[] = {"",        "=initial", "=all",
-                                             "=values", "=step",    "=moments"};
-    std::string text =
-        fmt::format("group {} to {}:", r.group, kPurposes[static_cast<size_t>(r.purpose)]);
-    for (const server::Member& member : r.members) {
-      text += " " + Text(member) + kNeeds[static_cast<size_t>(member.need)];
-    }
-    lines.push_back(text);
-  }
-  void operator()(const server::OrderRecord& r) {
-    lines.push_back(fmt::format("order {} of group {}", r.round, r.group));
-  }
-  void operator()(const server::CommitRecord& r) {
-    lines.push_back(fmt::format("commit round {} attempt {}: {}", r.round, r.attempt,
-                                fmt::join(r.contributors, " ")));
-  }
-  void operator()(const server::VoidRecord& r) {
-    lines.push_back(fmt::format("void round {}", r.round));
-  }
-  void operator()(const server::EndRecord&) { lines.push_back("the job fails"); }
-  void operator()(const server::Welcome&) { lines.push_back("welcome"); }
-  void operator()(const server::Wait&) { lines.push_back("wait"); }
-  void operator()(const server::Reduce& m) {
-    const std::string text = fmt::format("reduce round {} attempt {}", m.round, m.attempt);
-    if (attempts->insert(text).second) lines.push_back(text);
-  }
-  template <typename T>
-  void operator()(const T&) {}
-};
-
-// What both sides can be asked about, without the names' incarnations where the core has none.
-std::vector<std::string> Comparable(const PlainRules::Decisions& decisions, bool records) {
-  std::vector<std::string> lines;
-  for (const std::string& line : decisions) {
-    const auto starts = [&](const char* with) { return line.rfind(with, 0) == 0; };
-    if (starts("abort") || starts("close") || line.find("is formed") != std::string::npos) continue;
-    const bool message = starts("welcome") || starts("wait") || starts("reduce");
-    if (message == records) continue;
-    if (starts("welcome")) {
-      lines.push_back("welcome");
-    } else if (starts("reduce")) {
-      lines.push_back(line.substr(0, line.find(':')));
-    } else if (starts("commit")) {
-      std::string text;
-      for (size_t i = 0; i < line.size(); ++i) {
-        if (line[i] == '#') {
-          while (i + 1 < line.size() && line[i + 1] != ' ') ++i;
-        } else {
-          text += line[i];
-        }
-      }
-      lines.push_back(text);
-    } else {
-      lines.push_back(line);
-    }
-  }
-  return lines;
-}
-
 }  // namespace
 
 std::string Describe(const Action& action) {
-  static constexpr const char* kNames[] = {"hear", "say",  "finish", "flip",  "break",
-                                           "drop", "dial", "kill",   "stray", "time"};
+  static constexpr const char* kNames[] = {"hear", "say",  "finish", "flip",  "break", "drop",
+                                           "dial", "kill", "ghost",  "stray", "time"};
   return fmt::format("{} {}", kNames[static_cast<size_t>(action.act)],
                      std::string(1, static_cast<char>('a' + action.worker)));
 }
@@ -119,7 +47,7 @@ SmallWorld::SmallWorld(size_t workers, Budget budget)
       rules_({.workers = workers}, now_) {
   wake_at_ = machine_.Start(now_).wake_at;
   for (size_t i = 0; i < workers; ++i) {
-    Worker worker;
+    PlainWorker worker;
     worker.who = {std::string(1, static_cast<char>('a' + i)), 1};
     workers_.push_back(worker);
   }
@@ -127,7 +55,7 @@ SmallWorld::SmallWorld(size_t workers, Budget budget)
 
 bool SmallWorld::AllJoined(const Reduction& reduction) const {
   return std::all_of(asked_.at(reduction).begin(), asked_.at(reduction).end(), [&](const Who& who) {
-    return std::any_of(workers_.begin(), workers_.end(), [&](const Worker& w) {
+    return std::any_of(workers_.begin(), workers_.end(), [&](const PlainWorker& w) {
       return w.who == who &&
              (w.reducing == reduction ||
               (w.staged && w.staged->round == reduction.round &&
@@ -139,7 +67,7 @@ bool SmallWorld::AllJoined(const Reduction& reduction) const {
 
 bool SmallWorld::SomeGone(const Reduction& reduction) const {
   return std::any_of(asked_.at(reduction).begin(), asked_.at(reduction).end(), [&](const Who& who) {
-    return std::none_of(workers_.begin(), workers_.end(), [&](const Worker& w) {
+    return std::none_of(workers_.begin(), workers_.end(), [&](const PlainWorker& w) {
       return w.who == who && w.group == reduction.group;
     });
   });
@@ -156,7 +84,7 @@ uint64_t SmallWorld::ResultOf(const Reduction& reduction) const {
 std::vector<Action> SmallWorld::Possible() const {
   std::vector<Action> actions;
   for (size_t i = 0; i < workers_.size(); ++i) {
-    const Worker& w = workers_[i];
+    const PlainWorker& w = workers_[i];
     if (w.stream == 0) {
       actions.push_back({Act::kDial, i});
     } else {
@@ -171,6 +99,7 @@ std::vector<Action> SmallWorld::Possible() const {
       }
       if (SomeGone(*w.reducing)) actions.push_back({Act::kBreak, i});
     }
+    if (budget_.strays > 0 && w.dial > 0) actions.push_back({Act::kGhost, i});
     if (budget_.kills > 0) actions.push_back({Act::kKill, i});
   }
   if (stray_ && budget_.strays > 0) actions.push_back({Act::kStray, 0});
@@ -179,10 +108,10 @@ std::vector<Action> SmallWorld::Possible() const {
 }
 
 std::string SmallWorld::Do(const Action& action) {
-  Worker& worker = workers_[action.worker];
+  PlainWorker& worker = workers_[action.worker];
   switch (action.act) {
     case Act::kHear:
-      Hear(worker);
+      worker.Hear();
       return "";
     case Act::kSay: {
       const server::WorkerBody body = worker.up.front();
@@ -190,14 +119,14 @@ std::string SmallWorld::Do(const Action& action) {
       return Say(worker.who, worker.stream, body);
     }
     case Act::kFinish:
-      End(worker, ResultOf(*worker.reducing));
+      worker.EndReduce(ResultOf(*worker.reducing));
       return "";
     case Act::kFlip:
       --budget_.flips;
-      End(worker, ResultOf(*worker.reducing) + 1 + action.worker);
+      worker.EndReduce(ResultOf(*worker.reducing) + 1 + action.worker);
       return "";
     case Act::kBreak:
-      End(worker, std::nullopt);
+      worker.EndReduce(std::nullopt);
       return "";
     case Act::kDrop:
       --budget_.drops;
@@ -207,11 +136,14 @@ std::string SmallWorld::Do(const Action& action) {
     case Act::kKill: {
       --budget_.kills;
       std::string wrong = worker.stream != 0 ? Drop(worker) : "";
-      Worker fresh;
+      PlainWorker fresh;
       fresh.who = {worker.who.first, worker.who.second + 1};
       worker = fresh;
       return wrong;
     }
+    case Act::kGhost:
+      --budget_.strays;
+      return Ghost(worker);
     case Act::kStray: {
       --budget_.strays;
       const Stray stray = *std::exchange(stray_, std::nullopt);
@@ -226,118 +158,7 @@ std::string SmallWorld::Do(const Action& action) {
 
 // ---------------------------------------------------------------------------- a worker
 
-void SmallWorld::Hear(Worker& worker) {
-  for (const server::CoordinatorBody& body : std::exchange(worker.down, {})) Take(worker, body);
-}
-
-void SmallWorld::Take(Worker& w, const server::CoordinatorBody& body) {
-  if (const auto* welcome = std::get_if<server::Welcome>(&body)) {
-    w.new_process = false;
-    for (const server::StagedFate& fate : welcome->fates) {
-      if (!w.staged || w.staged->round != fate.round.value) continue;
-      if (fate.fate == server::Fate::kCommitted) {
-        w.holds = w.staged->round;
-        w.hash = w.staged->hash;
-        w.order = 0;
-      }
-      if (fate.fate != server::Fate::kOpen) w.staged.reset();
-    }
-    if (welcome->order_fate == server::OrderFate::kWithdrawn) w.order = 0;
-    if (welcome->assembly.value != w.group) w.group = 0;
-    if (w.reducing && (w.group == 0 || welcome->attempt != w.reducing->attempt)) {
-      w.reducing.reset();
-    }
-    if (!w.prepared) {
-      w.prepared = true;
-    }
-    server::Prepared prepared;
-    prepared.facts.train_samples = 1000;
-    w.up.push_back(prepared);
-    if (w.order != 0 && w.done) {
-      server::Ready ready;
-      ready.round = {w.order};
-      ready.steps = 1;
-      w.up.push_back(ready);
-    }
-    if (w.staged) {
-      server::Reduced reduced;
-      reduced.round = {w.staged->round};
-      reduced.group = {w.staged->group};
-      reduced.attempt = static_cast<uint32_t>(w.staged->attempt);
-      reduced.reduced.state_hash = w.staged->hash;
-      w.up.push_back(reduced);
-    }
-  } else if (const auto* assemble = std::get_if<server::Assemble>(&body)) {
-    w.group = assemble->group.value;
-    w.reducing.reset();
-    w.takes_round = assemble->round.value;
-    w.takes_hash = assemble->round ? assemble->state_hash : kInitialHash;
-    if (assemble->purpose != server::Purpose::kRetry) w.order = 0;
-    w.up.push_back(server::Endpoint{assemble->group, w.who.first});
-  } else if (const auto* mesh = std::get_if<server::Mesh>(&body)) {
-    if (w.group != mesh->group.value) return;
-    w.holds = w.takes_round;
-    w.hash = w.takes_hash;
-    if (w.staged && w.staged->round <= w.holds) w.staged.reset();
-    server::Formed formed;
-    formed.group = mesh->group;
-    formed.state_hash = w.hash;
-    w.up.push_back(formed);
-  } else if (const auto* order = std::get_if<server::Order>(&body)) {
-    if (w.group != order->group.value) return;
-    w.order = order->round.value;
-    w.done = true;
-    server::Ready ready;
-    ready.group = order->group;
-    ready.round = order->round;
-    ready.steps = 1;
-    w.up.push_back(ready);
-  } else if (const auto* reduce = std::get_if<server::Reduce>(&body)) {
-    if (w.group != reduce->group.value || w.order != reduce->round.value) return;
-    const Reduction asked{reduce->round.value, reduce->group.value, reduce->attempt};
-    if (w.staged && w.staged->attempt == asked.attempt) return;
-    w.staged.reset();
-    w.reducing = asked;
-  } else if (const auto* commit = std::get_if<server::Commit>(&body)) {
-    if (w.staged && w.staged->round == commit->round.value &&
-        w.staged->attempt == commit->attempt) {
-      if (w.staged->hash == commit->state_hash) {
-        w.holds = commit->round.value;
-        w.hash = commit->state_hash;
-      } else {
-        w.holds = 0;  // The odd one out.
-      }
-    }
-    w.staged.reset();
-    w.reducing.reset();
-    w.order = 0;
-  } else if (const auto* abort = std::get_if<server::Abort>(&body)) {
-    if (w.group == abort->group.value) w.group = 0;
-    w.reducing.reset();
-    if (abort->round) w.staged.reset();
-  }
-}
-
-void SmallWorld::End(Worker& worker, std::optional<uint64_t> hash) {
-  const Reduction reduction = *std::exchange(worker.reducing, std::nullopt);
-  if (!hash) {
-    server::Failed failed;
-    failed.round = {reduction.round};
-    failed.group = {reduction.group};
-    failed.attempt = static_cast<uint32_t>(reduction.attempt);
-    worker.up.push_back(failed);
-    return;
-  }
-  worker.staged = {reduction.round, reduction.group, reduction.attempt, *hash};
-  server::Reduced reduced;
-  reduced.round = {reduction.round};
-  reduced.group = {reduction.group};
-  reduced.attempt = static_cast<uint32_t>(reduction.attempt);
-  reduced.reduced.state_hash = *hash;
-  worker.up.push_back(reduced);
-}
-
-std::string SmallWorld::Drop(Worker& worker) {
+std::string SmallWorld::Drop(PlainWorker& worker) {
   if (!worker.up.empty()) stray_ = Stray{worker.who, worker.stream, worker.up.front()};
   worker.up.clear();
   worker.down.clear();
@@ -345,42 +166,21 @@ std::string SmallWorld::Drop(Worker& worker) {
   return Both(server::StreamClosed{{stream}}, rules_.Closed(stream, now_));
 }
 
-std::string SmallWorld::Dial(Worker& worker) {
+std::string SmallWorld::Dial(PlainWorker& worker) {
   worker.stream = ++last_stream_;
   streams_[worker.stream] = worker.who;
-  PlainHello plain{.who = worker.who,
-                   .dial = ++worker.dial,
-                   .stream = worker.stream,
-                   .new_process = worker.new_process,
-                   .holds = worker.holds,
-                   .order = worker.order,
-                   .staged = worker.staged};
-  server::Hello hello;
-  hello.name = worker.who.first;
-  hello.incarnation = {worker.who.second};
-  hello.dial = worker.dial;
-  hello.protocol = server::kProtocolVersion;
-  if (!worker.new_process) {
-    server::Returning& returning = hello.returning.emplace();
-    returning.job_id = "small";
-    returning.round = {worker.holds};
-    returning.state_hash = worker.holds != 0 ? worker.hash : 0;
-    if (worker.order != 0) {
-      returning.order.emplace();
-      returning.order->round = {worker.order};
-      returning.order->done = worker.done;
-    }
-    if (worker.staged) {
-      server::StagedResult staged;
-      staged.round = {worker.staged->round};
-      staged.group = {worker.staged->group};
-      staged.attempt = static_cast<uint32_t>(worker.staged->attempt);
-      staged.state_hash = worker.staged->hash;
-      returning.staged.push_back(staged);
-    }
-  }
+  ++worker.dial;
   machine_.Handle(server::StreamOpened{{worker.stream}}, now_);
-  return Both(server::Received{{worker.stream}, {"small", {1}, hello}}, rules_.Hello(plain, now_));
+  return Both(server::Received{{worker.stream}, {"small", {1}, worker.MakeHello()}},
+              rules_.Hello(worker.MakePlainHello(), now_));
+}
+
+std::string SmallWorld::Ghost(const PlainWorker& worker) {
+  PlainWorker ghost = worker;
+  ghost.stream = ++last_stream_;
+  machine_.Handle(server::StreamOpened{{ghost.stream}}, now_);
+  return Both(server::Received{{ghost.stream}, {"small", {1}, ghost.MakeHello()}},
+              rules_.Hello(ghost.MakePlainHello(), now_));
 }
 
 std::string SmallWorld::Say(const Who& who, uint64_t stream, const server::WorkerBody& body) {
@@ -406,7 +206,7 @@ std::string SmallWorld::Say(const Who& who, uint64_t stream, const server::Worke
 std::string SmallWorld::PassTime() {
   if (wake_at_ == absl::InfiniteFuture()) return "";
   now_ = std::max(now_, wake_at_);
-  for (const Worker& worker : workers_) {
+  for (const PlainWorker& worker : workers_) {
     if (worker.stream == 0) continue;
     const std::string wrong =
         Both(server::Received{{worker.stream}, {"small", {1}, server::Progress{}}},
@@ -421,12 +221,9 @@ std::string SmallWorld::PassTime() {
 std::string SmallWorld::Both(const server::Event& event, PlainRules::Decisions expected) {
   const server::Effects effects = machine_.Handle(event, now_);
   wake_at_ = effects.wake_at;
-  InWords records{{}, &said_};
-  for (const server::Record& record : effects.records) std::visit(records, record);
-  InWords messages{{}, &said_};
   for (const server::Effect& effect : effects.effects) {
     if (const auto* close = std::get_if<server::CloseStream>(&effect)) {
-      for (Worker& worker : workers_) {
+      for (PlainWorker& worker : workers_) {
         if (worker.stream != close->stream.value) continue;
         worker.stream = 0;
         worker.up.clear();
@@ -434,13 +231,12 @@ std::string SmallWorld::Both(const server::Event& event, PlainRules::Decisions e
     }
     const auto* send = std::get_if<server::Send>(&effect);
     if (send == nullptr) continue;
-    std::visit(messages, send->message.body);
     if (const auto* reduce = std::get_if<server::Reduce>(&send->message.body)) {
       std::vector<Who>& asked = asked_[{reduce->round.value, reduce->group.value, reduce->attempt}];
       const Who& who = streams_[send->stream.value];
       if (std::find(asked.begin(), asked.end(), who) == asked.end()) asked.push_back(who);
     }
-    for (Worker& worker : workers_) {
+    for (PlainWorker& worker : workers_) {
       if (worker.stream == send->stream.value) worker.down.push_back(send->message.body);
     }
   }
@@ -449,27 +245,17 @@ std::string SmallWorld::Both(const server::Event& event, PlainRules::Decisions e
     commits_ += line.rfind("commit", 0) == 0 ? 1 : 0;
   }
   if (over_) return "";
-  const auto plain_records = Comparable(expected, true);
-  const auto plain_messages = Comparable(expected, false);
-  if (records.lines != plain_records || messages.lines != plain_messages) {
-    return fmt::format("the core: {} / {}\n  the rules: {} / {}", fmt::join(records.lines, "; "),
-                       fmt::join(messages.lines, "; "), fmt::join(plain_records, "; "),
-                       fmt::join(plain_messages, "; "));
-  }
-  return "";
+  const Words core = InWords(effects, &said_);
+  const Words rules = InWords(expected);
+  if (core == rules) return "";
+  return fmt::format("the core: {} / {}\n  the rules: {} / {}", fmt::join(core.records, "; "),
+                     fmt::join(core.messages, "; "), fmt::join(rules.records, "; "),
+                     fmt::join(rules.messages, "; "));
 }
 
 std::string SmallWorld::Key() const {
   std::string key = rules_.Key();
-  for (const Worker& w : workers_) {
-    key += fmt::format("/{}{}{}{} {} {} {} {}{} {}", w.who.second, w.stream != 0, w.new_process,
-                       w.prepared, w.holds, w.group, w.takes_round, w.order, w.done,
-                       w.reducing ? w.reducing->attempt : 0);
-    if (w.staged) key += fmt::format("s{}.{}.{}", w.staged->round, w.staged->group, w.staged->hash);
-    for (const server::CoordinatorBody& body : w.down) key += fmt::format(",{}", body.index());
-    key += ":";
-    for (const server::WorkerBody& body : w.up) key += fmt::format(",{}", body.index());
-  }
+  for (const PlainWorker& w : workers_) key += w.Key();
   key += fmt::format("/{} {} {} {} {} {}", budget_.drops, budget_.kills, budget_.flips,
                      budget_.strays, budget_.timers, stray_ ? stray_->body.index() : 99);
   key += fmt::format(" {}", absl::ToInt64Milliseconds(std::min(wake_at_ - now_, absl::Minutes(2))));

@@ -5,7 +5,6 @@
 #define RONDO_TESTS_SIMULATION_SMALL_WORLDS_SMALL_WORLD_H_
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -15,6 +14,7 @@
 #include "absl/time/time.h"
 #include "server/core/job_machine.h"
 #include "tests/simulation/small_worlds/plain_rules.h"
+#include "tests/simulation/small_worlds/plain_worker.h"
 
 namespace rondo::small_worlds {
 
@@ -27,6 +27,7 @@ enum class Act {
   kDrop,    // Its stream breaks; what is in flight is lost.
   kDial,    // It dials again.
   kKill,    // Its process ends, a new one under its name is there.
+  kGhost,   // Its last Hello comes a second time, on another stream.
   kStray,   // A message that was lost with a stream comes after all.
   kTime,    // Time goes on until the coordinator's next timer, all heartbeats included.
 };
@@ -60,39 +61,15 @@ class SmallWorld {
   std::string Key() const;
 
  private:
-  struct Reduction {
-    uint64_t round = 0, group = 0, attempt = 0;
-    auto operator<=>(const Reduction&) const = default;
-  };
-  struct Worker {
-    Who who;
-    uint64_t dial = 0;
-    uint64_t stream = 0;  // 0: none.
-    bool new_process = true;
-    bool prepared = false;
-    uint64_t holds = 0;
-    uint64_t hash = 0;
-    uint64_t group = 0;
-    uint64_t takes_round = 0;  // With the group's state.
-    uint64_t takes_hash = 0;
-    uint64_t order = 0;
-    bool done = false;
-    std::optional<Reduction> reducing;
-    std::optional<PlainHello::Staged> staged;
-    std::vector<server::CoordinatorBody> down;
-    std::deque<server::WorkerBody> up;
-  };
   struct Stray {
     Who who;
     uint64_t stream = 0;
     server::WorkerBody body;
   };
 
-  void Hear(Worker& worker);
-  void Take(Worker& worker, const server::CoordinatorBody& body);
-  void End(Worker& worker, std::optional<uint64_t> hash);
-  std::string Drop(Worker& worker);
-  std::string Dial(Worker& worker);
+  std::string Drop(PlainWorker& worker);
+  std::string Dial(PlainWorker& worker);
+  std::string Ghost(const PlainWorker& worker);
   std::string Say(const Who& who, uint64_t stream, const server::WorkerBody& body);
   std::string PassTime();
   // Gives it to the core and compares what both decide.
@@ -108,7 +85,7 @@ class SmallWorld {
   PlainRules rules_;
   absl::Time wake_at_;
   uint64_t last_stream_ = 0;
-  std::vector<Worker> workers_;
+  std::vector<PlainWorker> workers_;
   std::map<uint64_t, Who> streams_;
   std::map<Reduction, std::vector<Who>> asked_;  // Who was asked to reduce.
   std::optional<Stray> stray_;

@@ -1,0 +1,118 @@
+"""The planted faults: name, what it means, edits (file, text that is there once, text instead)."""
+import dataclasses
+
+
+@dataclasses.dataclass
+class Fault:
+    name: str
+    means: str
+    edits: list
+    likely: tuple = ()  # Kinds of weather to try first.
+
+
+def on(name):
+    """C++ that is true if this fault is switched on."""
+    return ('[] { static const char* const on = std::getenv("RONDO_MUTANT"); '
+            f'return on != nullptr && std::string_view(on) == "{name}"; }}()')
+
+
+ARRIVAL = 'server/core/job_machine_arrival.cc'
+GROUP = 'server/core/job_machine_group.cc'
+ROUND = 'server/core/job_machine_round.cc'
+DUTIES = 'worker/core/duties.cc'
+
+FAULTS = [
+    Fault('early_apply', 'a staged result becomes the state before its Commit (rule 5)', [
+        (DUTIES, '''  out->messages.push_back(reduced);
+}''', f'''  out->messages.push_back(reduced);
+  if ({on('early_apply')}) Apply(reduced.round, reduced.reduced.state_hash, out);
+}}''')]),
+    Fault('dropped_staged', 'a staged result is forgotten when the stream breaks (rule 7)', [
+        (DUTIES, '  if (staged_) returning.staged.push_back(*staged_);',
+         f'  if (staged_ && !{on("dropped_staged")}) returning.staged.push_back(*staged_);')],
+        ('JournalCrashes', 'RestartsAndKills')),
+    Fault('resend_left_out', 'a worker does not say again what is unanswered (rule 3)', [
+        (DUTIES, '  std::vector<WorkerBody>& messages = out->messages;',
+         f'  if ({on("resend_left_out")}) return;\n  std::vector<WorkerBody>& messages = out->messages;')],
+        ('BrokenStreams',)),
+    Fault('stale_stream', 'messages of a stream that was replaced or closed count (rule 2)', [
+        ('server/core/job_machine.cc', '  if (worker == nullptr) return;\n  worker->heard = now_;',
+         f'''  static std::map<StreamId, std::pair<std::string, Incarnation>> streams;
+  if (worker != nullptr) {{
+    streams[event.stream] = {{worker->name, worker->incarnation}};
+  }} else if ({on('stale_stream')} && streams.contains(event.stream)) {{
+    worker = roster_.Find(streams[event.stream].first, streams[event.stream].second);
+  }}
+  if (worker == nullptr) return;
+  worker->heard = now_;''')], ('BrokenStreams', 'Kills')),
+    Fault('old_dial', 'an older dial replaces a newer one (rule 2)', [
+        ('server/core/membership.cc', '    if (hello.dial <= known->dial) {',
+         f'    if (hello.dial <= known->dial && !{on("old_dial")}) {{')], ('BrokenStreams',)),
+    Fault('no_majority', 'any result is committed, whoever has another one (rule 6)', [
+        ('server/core/vote.cc', '    if (2 * tally.votes > ballots.size() && tally.witness)',
+         f'    if ((2 * tally.votes > ballots.size() || {on("no_majority")}) && tally.witness)')],
+        ('WrongResults',)),
+    Fault('same_group_again', 'a failed attempt is repeated in its broken group (rule 6)', [
+        (ROUND, '''  group_.reset();
+  if (round_->attempts >=''', f'''  if (!{on('same_group_again')}) group_.reset();
+  if (round_->attempts >=''')], ('HalfDone',)),
+    Fault('unjournaled_commit', 'a commit is sent without its record (rule 1)', [
+        (ROUND, '  Journal(commit);\n  CreditContributors', f'  if (!{on("unjournaled_commit")}) Journal(commit);\n  CreditContributors')]),
+    Fault('reused_group', 'a group number is used twice', [
+        (GROUP, '  message.group = history_.last_group.Next();',
+         f'  message.group = {on("reused_group")} && history_.last_group ? history_.last_group : history_.last_group.Next();')]),
+    Fault('returned_twice', 'samples of who is not in the commit return twice', [
+        ('server/core/round.cc', '    if (!taking_part.contains(i)) ReturnSamples(round.members[i].runs, commit.ledger);',
+         f'''    if (!taking_part.contains(i)) ReturnSamples(round.members[i].runs, commit.ledger);
+    if ({on('returned_twice')} && !taking_part.contains(i)) ReturnSamples(round.members[i].runs, commit.ledger);''')],
+        ('Kills',)),
+    Fault('all_count', 'samples of who is not in the commit count as used', [
+        ('server/core/round.cc', '    if (!taking_part.contains(i)) ReturnSamples(round.members[i].runs, commit.ledger);',
+         f'    if (!taking_part.contains(i) && !{on("all_count")}) ReturnSamples(round.members[i].runs, commit.ledger);')],
+        ('Kills',)),
+    Fault('not_finite_counts', 'samples of who is not finite count as used (rule 15)', [
+        ('server/core/round.cc', '    if (member.ready && !member.ready->finite) {\n      DropSamples',
+         f'    if (!{on("not_finite_counts")} && member.ready && !member.ready->finite) {{\n      DropSamples')],
+        ('NotFinite',)),
+    Fault('void_loses_samples', 'the samples of a voided round do not return (rule 21)', [
+        (ROUND, '  Journal(VoidRecord{round_->id, why});',
+         f'  if ({on("void_loses_samples")}) committed_.ledger = round_->after;\n  Journal(VoidRecord{{round_->id, why}});')],
+        ('Kills',)),
+    Fault('joiner_keeps', 'a joiner takes the values and keeps its own moments (rule 8)', [
+        (GROUP, 'need = worker->debt == Debt::kValues ? StateNeed::kValues : StateNeed::kAll;',
+         f'need = worker->debt == Debt::kValues || {on("joiner_keeps")} ? StateNeed::kValues : StateNeed::kAll;')]),
+    Fault('sick_keeps', 'moments that are not finite are kept (rule 15)', [
+        (GROUP, '    } else if (worker->debt == Debt::kMoments && any_good) {',
+         f'    }} else if (worker->debt == Debt::kMoments && any_good && !{on("sick_keeps")}) {{')], ('NotFinite',)),
+    Fault('odd_remembers', 'the odd one out goes on from the state it had (rule 8)', [
+        (DUTIES, '    DropOrderInHand(out);\n    held_round_ = {};',
+         f'    DropOrderInHand(out);\n    if ({on("odd_remembers")}) return;\n    held_round_ = {{}};')], ('WrongResults', 'RestartsAndKills')),
+    Fault('any_staged_commits', 'a staged result of the committed attempt is applied, whatever it is (rule 7)', [
+        (ARRIVAL, 'it->second.attempt == staged.attempt && it->second.state_hash == staged.state_hash) {\n      fate.fate',
+         f'it->second.attempt == staged.attempt && ({on("any_staged_commits")} || it->second.state_hash == staged.state_hash)) {{\n      fate.fate')],
+        ('WrongResults', 'RestartsAndKills')),
+    Fault('open_round_forgotten', 'a new term does not take the open round up (rule 20)', [
+        ('server/core/job_machine_restart.cc', '  if (history_.open) AdoptRound();',
+         f'  if (history_.open && !{on("open_round_forgotten")}) AdoptRound();')], ('Restarts',)),
+    Fault('own_sleep_counts', 'a coordinator that was stopped counts all as silent', [
+        (ARRIVAL, '  if (late < config_.limits.heartbeat ||',
+         f'  if ({on("own_sleep_counts")} || late < config_.limits.heartbeat ||')], ('Restarts',)),
+    Fault('never_lost', 'who is away stays a member for ever (rule 12)', [
+        (ARRIVAL, '    } else if (now_ >= lost_at) {', f'    }} else if (now_ >= lost_at && !{on("never_lost")}) {{')], ('Kills',)),
+    Fault('order_from_elsewhere', 'an order goes to who does not hold its base (rule 21)', [
+        (ARRIVAL, '    if (phase_ == Phase::kTraining && live && !member->carries && Holds(worker)) {',
+         f'    if (phase_ == Phase::kTraining && live && !member->carries && (Holds(worker) || {on("order_from_elsewhere")})) {{')],
+        ('RestartsAndKills',)),
+    Fault('ready_kept', 'Ready of an order that was withdrawn still counts', [
+        (ARRIVAL, '    if (round_->mode == RoundMode::kLocal) member->ready.reset();',
+         f'    if (round_->mode == RoundMode::kLocal && !{on("ready_kept")}) member->ready.reset();')], ('RestartsAndKills',)),
+    Fault('rewind_keeps_ledger', 'a rewind does not take samples back (rule 21)', [
+        ('server/core/history.cc', '  history.committed = kept == history.checkpoints.end() ? CommittedState{} : kept->second.state;',
+         f'''  const LedgerState before = history.committed.ledger;
+  history.committed = kept == history.checkpoints.end() ? CommittedState{{}} : kept->second.state;
+  if ({on('rewind_keeps_ledger')}) history.committed.ledger = before;''')], ('Kills',)),
+    Fault('undone_still_holds', 'who held a state before a rewind still holds it (rule 21)', [
+        ('server/core/history.cc', '  history.commits.clear();', f'  if (!{on("undone_still_holds")}) history.commits.clear();'),
+        ('server/core/job_machine_rewind.cc', '    worker.holds.reset();', f'    if (!{on("undone_still_holds")}) worker.holds.reset();')],
+        ('Kills', 'Freezes')),
+]

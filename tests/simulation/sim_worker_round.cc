@@ -1,0 +1,170 @@
+// Orders and reduces of a simulated worker.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "tests/simulation/sim_worker.h"
+#include "worker/core/permutation.h"
+#include "worker/core/sampler.h"
+
+namespace rondo::simulation {
+
+std::vector<std::vector<Sample>> SimWorker::SamplesOf(const worker::Order& order) {
+  std::vector<SampleRun> runs;
+  for (const worker::SampleRun& r : order.runs) {
+    runs.push_back({static_cast<int64_t>(r.epoch), static_cast<int64_t>(r.first),
+                    static_cast<int64_t>(r.count), static_cast<int64_t>(r.stride),
+                    static_cast<int64_t>(r.steps), static_cast<int64_t>(r.advance), r.same_steps});
+  }
+  EpochOrders orders(1, around_.train_samples, false);
+  auto sampler = Sampler::Create(runs, static_cast<int64_t>(order.length), &orders);
+  std::vector<std::vector<Sample>> samples(order.length);
+  if (!sampler.ok()) {
+    around_.world->Violate(id_ + ": " + sampler.status().ToString());
+    return samples;
+  }
+  for (int64_t step = 0; step < static_cast<int64_t>(order.length); ++step) {
+    const StepSamples batch = sampler->Samples(step);
+    if (static_cast<double>(batch.positions.size()) != order.weight) {
+      around_.world->Violate(fmt::format("{}: step {} of round {} has {} samples, weight is {}",
+                                         id_, step, order.round, batch.positions.size(),
+                                         order.weight));
+    }
+    for (size_t i = 0; i < batch.positions.size(); ++i) {
+      samples[static_cast<size_t>(step)].emplace_back(batch.epochs[i], batch.positions[i]);
+    }
+  }
+  return samples;
+}
+
+void SimWorker::Do(const worker::Train& command) {
+  const worker::Order order = command.order;
+  if (!state_) return around_.world->Violate(id_ + " trains without a state");
+  if (order.rates.size() != order.length) around_.world->Violate(id_ + ": rates are missing");
+  finite_ =
+      order.mode == worker::Mode::kParallel || !around_.world->Strikes(around_.weather->not_finite);
+  spoils_moments_ = !finite_ && around_.world->Chance(0.5);
+  const uint64_t training = ++training_;
+  samples_ = SamplesOf(order);
+  if (order.mode == worker::Mode::kParallel) return TrainParallel(order, training);
+  std::vector<Sample> all;
+  for (const auto& step : samples_) all.insert(all.end(), step.begin(), step.end());
+  work_ = around_.states->AddWork({id_, order.round.value, std::move(all)});
+  const absl::Duration time =
+      static_cast<double>(order.length) * around_.step *
+      absl::ToDoubleSeconds(around_.world->Between(absl::Seconds(0.5), absl::Seconds(1.5)));
+  Later(time, [this, order, training]() {
+    WhenMoving([this, order, training]() {
+      if (training == training_) Handle(worker::StepsDone{ReadyOf(order)});
+    });
+  });
+}
+
+void SimWorker::WhenMoving(std::function<void()> what) {
+  const absl::Duration rest = stalled_until_ - around_.world->now();
+  if (rest <= absl::ZeroDuration()) return what();
+  Later(rest, [this, what = std::move(what)]() { WhenMoving(what); });
+}
+
+worker::Ready SimWorker::ReadyOf(const worker::Order& order) const {
+  worker::Ready ready;
+  ready.group = order.group;
+  ready.round = order.round;
+  ready.steps = order.length;
+  ready.samples = static_cast<uint64_t>(order.weight) * order.length;
+  ready.loss_sum = static_cast<double>(order.length);
+  ready.finite = finite_;
+  ready.step_seconds = 0.01;
+  return ready;
+}
+
+void SimWorker::Do(const worker::DropOrder&) {
+  ++training_;
+  work_ = 0;
+  round_ = 0;
+  spoils_moments_ = false;
+}
+
+uint64_t SimWorker::AverageOf(const Meeting& meeting) {
+  return around_.states->Average(meeting.offers.begin()->second.base, WorkOf(meeting));
+}
+
+std::set<uint64_t> SimWorker::WorkOf(const Meeting& meeting) {
+  std::set<uint64_t> work;
+  const uint64_t base = meeting.offers.begin()->second.base;
+  for (const auto& [rank, offer] : meeting.offers) {
+    if (offer.base != base) around_.world->Violate("a reduce mixes different states");
+    if (offer.work == 0) around_.world->Violate(offer.worker + " reduces without work");
+    if (offer.weight > 0) work.insert(offer.work);
+  }
+  return work;
+}
+
+worker::ReduceFacts SimWorker::FactsOf(uint64_t state) {
+  worker::ReduceFacts facts;
+  facts.state_hash = state;
+  facts.parameter_norm_squared = 1;
+  facts.costs = {{worker::CostPhase::kReduce, 100, 100, 10, 0.01, 1}};
+  facts.reduce_seconds = 0.01;
+  return facts;
+}
+
+std::string SimWorker::KeyOf(uint64_t round, uint64_t group, uint32_t attempt) {
+  return fmt::format("reduce {} {} {}", round, group, attempt);
+}
+
+void SimWorker::Do(const worker::ReduceState& command) {
+  const worker::Reduce reduce = command.reduce;
+  Offer offer = OfferOf(reduce.group.value);
+  offer.weight = reduce.contributors[formed_.rank].weight;
+  if (offer.weight > 0 && !finite_) around_.world->Violate(id_ + " is not finite and counts");
+  if (offer.weight > 0 && sick_) around_.world->Violate(id_ + " trained with spoilt moments");
+  Join(
+      KeyOf(reduce.round.value, reduce.group.value, reduce.attempt), offer,
+      [this, reduce](const Meeting& meeting) { FinishReduce(reduce, meeting); },
+      [this, reduce](const std::string& why) {
+        worker::Failed failed;
+        failed.group = reduce.group;
+        failed.round = reduce.round;
+        failed.attempt = reduce.attempt;
+        failed.cause = worker::FailureCause::kPeer;
+        failed.text = why;
+        Handle(worker::ReduceFailed{failed});
+      });
+}
+
+void SimWorker::FinishReduce(const worker::Reduce& reduce, const Meeting& meeting) {
+  uint64_t state = AverageOf(meeting);
+  // One alone cannot be contradicted.
+  if (meeting.offers.size() > 1 && around_.world->Strikes(around_.weather->flips)) {
+    state += incarnation_;
+  }
+  staged_[KeyOf(reduce.round.value, reduce.group.value, reduce.attempt)] = state;
+  around_.oracle->SeeStaged(id_, reduce.round.value, reduce.group.value, reduce.attempt, state);
+  worker::Reduced reduced;
+  reduced.group = reduce.group;
+  reduced.round = reduce.round;
+  reduced.attempt = reduce.attempt;
+  reduced.reduced = FactsOf(state);
+  reduced.finite = !sick_ && !spoils_moments_;
+  Handle(worker::ReduceDone{reduced});
+}
+
+void SimWorker::Do(const worker::ApplyStaged& command) {
+  const auto staged =
+      staged_.find(KeyOf(command.round.value, command.group.value, command.attempt));
+  if (staged == staged_.end()) return around_.world->Violate(id_ + " applies what is not staged");
+  state_ = staged->second;
+  sick_ = sick_ || spoils_moments_;
+  spoils_moments_ = false;
+  around_.oracle->SeeHolding(command.round.value, *state_);
+  staged_.clear();
+  work_ = 0;
+}
+
+void SimWorker::Do(const worker::DropStaged& command) {
+  staged_.erase(KeyOf(command.round.value, command.group.value, command.attempt));
+}
+
+}  // namespace rondo::simulation
