@@ -16,7 +16,8 @@ struct Review {
 };
 
 // Plays the scene. Where no sample was lost and nobody joined, the model must be that of the same
-// job left in peace, bit for bit; that one is run once a process for each kind of job.
+// job left in peace, bit for bit, else its loss about the same; that one is run once a process for
+// each kind of job.
 Review Perform(const Scene& scene);
 
 }  // namespace rondo::chaos

@@ -12,21 +12,20 @@ constexpr Mode kModes[] = {Mode::kLocal, Mode::kParallel};
 constexpr int kWorkers[] = {2, 3, 5};
 constexpr int kTurns[] = {2, 3, 2, 5, 3};  // Five processes cost the most.
 
-// What the coordinator cannot do yet: to rewind when nobody holds the state, to repair a step of a
-// parallel round, to take a file of a checkpoint again whose stream broke.
+// What the coordinator cannot do yet: to repair a step of a parallel round.
 bool IsBuilt(const Scene& scene) {
+  const bool within_round = scene.moment == Moment::kSteps || scene.moment == Moment::kBarrier ||
+                            scene.moment == Moment::kReduce;
   switch (scene.fault) {
-    case Fault::kKillAll:
-      return false;
     case Fault::kKillWorker:
     case Fault::kCutPeers:
       return scene.mode == Mode::kLocal;
-    case Fault::kCutForLong:
-      return scene.mode == Mode::kLocal || scene.moment != Moment::kSteps;
-    case Fault::kCutShortly:
-      return scene.moment != Moment::kSave;
-    case Fault::kFreezeShortly:
     case Fault::kFreezeForLong:
+    case Fault::kCutForLong:
+    case Fault::kKillAll:
+      return scene.mode == Mode::kLocal || !within_round;
+    case Fault::kFreezeShortly:
+    case Fault::kCutShortly:
     case Fault::kTerminateWorker:
     case Fault::kKillCoordinator:
       return true;
