@@ -23,6 +23,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/atomic_file.h"
+#include "common/file_kind.h"
 #include "common/status_macros.h"
 
 namespace rondo {
@@ -122,6 +123,9 @@ absl::Status CheckExtents(const std::string& path, const std::vector<Safetensors
 
 // The JSON text of the header, after checks of its length.
 absl::StatusOr<std::string> ReadHeaderText(const std::string& path, int64_t* file_bytes) {
+  if (const std::string_view kind = UnusualFileKind(path); !kind.empty()) {
+    return absl::InvalidArgumentError(fmt::format("{} is {}, not a file", path, kind));
+  }
   std::error_code error;
   const uintmax_t size = std::filesystem::file_size(path, error);
   if (error == std::errc::no_such_file_or_directory)

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/file_kind.h"
 #include "common/status_macros.h"
 
 namespace rondo {
@@ -28,6 +29,9 @@ struct CloseFile {
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
 absl::StatusOr<File> OpenForReading(const std::string& path) {
+  if (const std::string_view kind = UnusualFileKind(path); !kind.empty()) {
+    return absl::InvalidArgumentError(fmt::format("{} is {}, not a file", path, kind));
+  }
   File file(std::fopen(path.c_str(), "rbe"));
   if (file != nullptr) return file;
   const std::string message = fmt::format("cannot open {}: {}", path, std::strerror(errno));

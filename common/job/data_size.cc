@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "common/file_kind.h"
 #include "common/status_macros.h"
 
 namespace rondo {
@@ -29,6 +30,10 @@ absl::Status Wrong(const Input& in, std::string_view what) {
 }
 
 absl::StatusOr<Input> Open(const std::string& path) {
+  if (const std::string_view kind = UnusualFileKind(path); !kind.empty()) {
+    return absl::NotFoundError(
+        fmt::format("cannot read the data file {}: it is {}, not a regular file", path, kind));
+  }
   std::error_code code;
   const uint64_t bytes = std::filesystem::file_size(path, code);
   Input in = {.stream = std::ifstream(path, std::ios::binary), .path = path, .bytes = bytes};

@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <fstream>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/strip.h"
+#include "common/file_kind.h"
 #include "common/job/data_size.h"
 #include "common/job/resolve.h"
 #include "common/job/yaml_tree.h"
@@ -23,14 +24,16 @@ absl::Status AsStatus(const std::string& path, const ParsedJob& parsed) {
 }  // namespace
 
 absl::StatusOr<ParsedJob> ReadJobFile(const std::string& path, std::optional<int64_t> workers) {
-  std::error_code code;
-  const bool folder = std::filesystem::is_directory(path, code);
+  if (const std::string_view kind = UnusualFileKind(path); !kind.empty()) {
+    return absl::NotFoundError(fmt::format(
+        "cannot read the job file {}: it is {}; a job file is read more than once, so it must be a "
+        "regular file",
+        path, kind));
+  }
   std::ifstream in(path, std::ios::binary);
-  if (folder || !in) {
-    return absl::NotFoundError(fmt::format("cannot read the job file {}: {}", path,
-                                           folder ? "it is a folder"
-                                                  : "no such file, or no "
-                                                    "permission"));
+  if (!in) {
+    return absl::NotFoundError(
+        fmt::format("cannot read the job file {}: no such file, or no permission", path));
   }
   // One byte more than allowed, so that the parser sees what is too long.
   std::string text(kYamlBytesMax + 1, '\0');

@@ -1,7 +1,9 @@
 #include "common/job/load_job.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <cstdio>
 #include <fstream>
 #include <string>
 
@@ -32,6 +34,22 @@ void WriteData(int train, int test) {
   };
   write("train", static_cast<char>(train));
   write("test", static_cast<char>(test));
+}
+
+TEST(LoadJobTest, RefusesNamedPipesWithoutWaitingForThem) {
+  WriteData(100, 5);
+  const std::string pipe = testing::TempDir() + "/pipe.yaml";
+  std::remove(pipe.c_str());
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0644), 0);
+  EXPECT_THAT(LoadJob(pipe, testing::TempDir()),
+              StatusIs(StatusCode::kNotFound, HasSubstr("FIFO")));
+  const std::string images = testing::TempDir() + "/train-images-idx3-ubyte";
+  std::remove(images.c_str());
+  ASSERT_EQ(mkfifo(images.c_str(), 0644), 0);
+  const std::string path = Write("job.yaml", JobWith("every_steps: 0", "every_steps: 10"));
+  EXPECT_THAT(LoadJob(path, testing::TempDir()),
+              StatusIs(StatusCode::kNotFound, HasSubstr("FIFO")));
+  std::remove(images.c_str());
 }
 
 TEST(LoadJobTest, ResolvesWithTheDataAndPassesWarningsOn) {

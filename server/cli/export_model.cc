@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/file_kind.h"
 #include "common/safetensors.h"
 #include "common/sha256.h"
 #include "common/status_macros.h"
@@ -64,6 +67,10 @@ absl::Status AppendTensors(const StoredFile& file, std::vector<OwnedTensor>* ten
 
 absl::Status ExportModel(const std::string& state_dir, std::optional<uint64_t> step,
                          const std::string& out) {
+  if (const std::string_view kind = UnusualFileKind(out); !kind.empty()) {
+    return absl::InvalidArgumentError(
+        fmt::format("{} is {}, which the model does not replace; name a file", out, kind));
+  }
   const CheckpointStore store(state_dir + "/checkpoints", /*job_id=*/"", /*keep=*/1);
   const uint64_t wanted = step.value_or(0);
   std::vector<OwnedTensor> owned;

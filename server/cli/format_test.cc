@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/time/time.h"
+#include "server/cli/explain_format.h"
 #include "server/cli/progress_line.h"
 #include "server/cli/round_format.h"
 #include "server/cli/status_format.h"
@@ -135,12 +136,22 @@ TEST(StatusFormatTest, AnUnstartedRunShowsNoPlaceholders) {
 TEST(StatusFormatTest, ALossWithoutClassesHasNoAccuracy) {
   RunSummary summary;
   v1::Evaluation* evaluation = summary.status.mutable_last_evaluation();
-  evaluation->set_accuracy(std::nan(""));
   evaluation->set_loss(0.25);
   EXPECT_TRUE(nlohmann::json::parse(SummaryJson(summary).dump())["test_accuracy"].is_null());
   const std::string text = SummaryText(summary);
   EXPECT_EQ(text.find("accuracy"), std::string::npos) << text;
   EXPECT_NE(text.find("loss 0.2500"), std::string::npos) << text;
+}
+
+TEST(StatusFormatTest, ASummaryWithoutRoundsListsNoZeros) {
+  RunSummary summary;
+  summary.status.set_steps(460);
+  summary.seconds = 3;
+  const std::string text = SummaryText(summary);
+  EXPECT_NE(text.find("none was committed"), std::string::npos) << text;
+  for (const char* absent : {"checksum", "syncs", "sent", "reduce"}) {
+    EXPECT_EQ(text.find(absent), std::string::npos) << text;
+  }
 }
 
 TEST(StatusFormatTest, SummaryJsonBeginsWithTheStableNames) {
@@ -154,6 +165,49 @@ TEST(StatusFormatTest, SummaryJsonBeginsWithTheStableNames) {
   for (const char* name : names) EXPECT_EQ((it++).key(), name);
   EXPECT_EQ(json["rounds"], 90);
   EXPECT_TRUE(json["test_accuracy"].is_null());
+}
+
+v1::RoundExplanation SomeExplanation() {
+  v1::RoundExplanation explanation;
+  explanation.set_round(7);
+  explanation.set_fate(v1::ROUND_FATE_COMMITTED);
+  explanation.set_mode(v1::MODE_LOCAL);
+  explanation.set_first_step(340);
+  explanation.set_length(12);
+  explanation.set_length_text("the rule gives 12.01");
+  explanation.set_length_wanted(std::numeric_limits<double>::infinity());
+  explanation.add_members("a");
+  explanation.add_members("b");
+  explanation.set_group(3);
+  explanation.set_orders(1);
+  v1::MemberChange* const change = explanation.add_changes();
+  change->set_worker("c");
+  change->set_kind("gone");
+  change->set_text("away for 10s");
+  v1::Repetition* const repeat = explanation.add_repeats();
+  repeat->set_text("round 7, attempt 1: reset");
+  repeat->set_seconds(1.5);
+  explanation.mutable_samples()->set_used(768);
+  v1::WorkerSamples* const returned = explanation.mutable_samples()->add_returned();
+  returned->set_worker("c");
+  returned->set_count(20);
+  return explanation;
+}
+
+TEST(ExplainFormatTest, SaysWhyInWords) {
+  const std::string text = ExplanationText(SomeExplanation());
+  for (const char* part :
+       {"round 7: committed", "H = 12       the rule gives 12.01", "a, b (group 3)",
+        "c is no longer in the group: away for 10s", "round 7, attempt 1: reset (1.50 s)",
+        "768 used", "20 of c returned: they are handed out again"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
+  }
+  EXPECT_EQ(text.find("tail"), std::string::npos) << "what did not happen is left out";
+}
+
+TEST(ExplainFormatTest, AWishWithoutLimitIsNull) {
+  const auto json = nlohmann::json::parse(ExplanationJson(SomeExplanation()).dump());
+  EXPECT_TRUE(json["length_wanted"].is_null());
 }
 
 class ProgressLineTest : public testing::Test {

@@ -91,13 +91,52 @@ absl::StatusOr<v1::Plan> JobsClient::GetPlan() {
   return response;
 }
 
-absl::Status JobsClient::StopJob(const std::string& reason) {
+absl::StatusOr<v1::RoundExplanation> JobsClient::ExplainRound(uint64_t round) {
   grpc::ClientContext context;
   SetLimit(context);
+  v1::ExplainRoundRequest request;
+  request.set_round(round);
+  v1::RoundExplanation response;
+  RETURN_IF_ERROR(FromGrpc(stub_->ExplainRound(&context, request, &response), address_));
+  return response;
+}
+
+template <typename Request, typename Response>
+absl::StatusOr<Steered> JobsClient::Steer(grpc::Status (v1::Jobs::Stub::*call)(grpc::ClientContext*,
+                                                                               const Request&,
+                                                                               Response*),
+                                          const Request& request) {
+  grpc::ClientContext context;
+  SetLimit(context);
+  Response response;
+  RETURN_IF_ERROR(FromGrpc((stub_.get()->*call)(&context, request, &response), address_));
+  return Steered{response.done(), response.step(), response.text()};
+}
+
+absl::StatusOr<Steered> JobsClient::Pause(const std::string& reason) {
+  v1::PauseRequest request;
+  request.set_reason(reason);
+  return Steer(&v1::Jobs::Stub::Pause, request);
+}
+
+absl::StatusOr<Steered> JobsClient::Resume() {
+  return Steer(&v1::Jobs::Stub::Resume, v1::ResumeRequest());
+}
+
+absl::StatusOr<Steered> JobsClient::DrainWorker(const std::string& worker) {
+  v1::DrainWorkerRequest request;
+  request.set_worker(worker);
+  return Steer(&v1::Jobs::Stub::DrainWorker, request);
+}
+
+absl::StatusOr<Steered> JobsClient::SaveCheckpoint() {
+  return Steer(&v1::Jobs::Stub::SaveCheckpoint, v1::SaveCheckpointRequest());
+}
+
+absl::StatusOr<Steered> JobsClient::StopJob(const std::string& reason) {
   v1::StopJobRequest request;
   request.set_reason(reason);
-  v1::StopJobResponse response;
-  return FromGrpc(stub_->StopJob(&context, request, &response), address_);
+  return Steer(&v1::Jobs::Stub::StopJob, request);
 }
 
 }  // namespace rondo::cli

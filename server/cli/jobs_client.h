@@ -2,6 +2,7 @@
 #ifndef RONDO_SERVER_CLI_JOBS_CLIENT_H_
 #define RONDO_SERVER_CLI_JOBS_CLIENT_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +15,13 @@
 #include "proto/rondo/v1/jobs.pb.h"
 
 namespace rondo::cli {
+
+// What became of a request that steers the job.
+struct Steered {
+  bool done = false;  // It is so already; else it will be.
+  uint64_t step = 0;  // Of the border that it is about.
+  std::string text;   // In words, without a full stop.
+};
 
 // One coordinator. Each call takes at most `limit`, the watch excepted.
 // Errors: Unavailable when nobody answers at the address; else what the coordinator says.
@@ -30,9 +38,19 @@ class JobsClient {
   // `visit` returns false.
   absl::Status WatchRounds(uint64_t first_round, absl::FunctionRef<bool(const v1::Round&)> visit);
   absl::StatusOr<v1::Plan> GetPlan();
-  absl::Status StopJob(const std::string& reason);
+  // Round 0: the newest. Errors: NotFound: it was never ordered.
+  absl::StatusOr<v1::RoundExplanation> ExplainRound(uint64_t round);
+  absl::StatusOr<Steered> Pause(const std::string& reason);
+  absl::StatusOr<Steered> Resume();
+  absl::StatusOr<Steered> DrainWorker(const std::string& worker);
+  absl::StatusOr<Steered> SaveCheckpoint();
+  absl::StatusOr<Steered> StopJob(const std::string& reason);
 
  private:
+  template <typename Request, typename Response>
+  absl::StatusOr<Steered> Steer(grpc::Status (v1::Jobs::Stub::*call)(grpc::ClientContext*,
+                                                                     const Request&, Response*),
+                                const Request& request);
   void SetLimit(grpc::ClientContext& context) const;
 
   const std::string address_;

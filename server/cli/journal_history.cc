@@ -9,9 +9,12 @@
 
 #include "absl/time/time.h"
 #include "common/status_macros.h"
+#include "server/core/explain.h"
 #include "server/core/plan.h"
 #include "server/core/records.h"
+#include "server/edge/explain_codec.h"
 #include "server/edge/jobs_codec.h"
+#include "server/runtime/job_config.h"
 
 namespace rondo::cli {
 namespace {
@@ -21,8 +24,6 @@ using server::RoundRow;
 
 constexpr uint64_t kNoLimit = std::numeric_limits<int64_t>::max();
 constexpr size_t kEventsShown = 20;
-// The targets of mse are no classes.
-constexpr double kNoAccuracy = std::numeric_limits<double>::quiet_NaN();
 
 double UnixSeconds(absl::Time time) { return absl::ToDoubleSeconds(time - absl::UnixEpoch()); }
 
@@ -79,7 +80,8 @@ absl::Status AddEvaluations(JournalReader& reader, v1::Status* status) {
     last->set_round(each.round.value);
     last->set_step(each.step);
     last->set_loss(each.loss);
-    last->set_accuracy(each.accuracy);
+    last->clear_accuracy();
+    if (each.accuracy) last->set_accuracy(*each.accuracy);
     last->set_count(each.count);
   }
   return absl::OkStatus();
@@ -91,9 +93,7 @@ absl::Status AddEvents(JournalReader& reader, v1::Status* status) {
   for (size_t i = first; i < notices.size(); ++i) {
     v1::Notice* event = status->add_events();
     event->set_number(i + 1);
-    event->set_at(UnixSeconds(notices[i].at));
-    event->set_kind(notices[i].kind);
-    event->set_text(notices[i].text);
+    server::EncodeNotice(notices[i], event);
   }
   return absl::OkStatus();
 }
@@ -131,9 +131,6 @@ absl::StatusOr<v1::Status> StatusFromJournal(JournalReader& reader, bool held) {
   }
   status.set_live_step(status.step());
   RETURN_IF_ERROR(AddEvaluations(reader, &status));
-  if (status.has_last_evaluation() && job.loss() == v1::LOSS_MSE) {
-    status.mutable_last_evaluation()->set_accuracy(kNoAccuracy);
-  }
   RETURN_IF_ERROR(AddEvents(reader, &status));
   ASSIGN_OR_RETURN(const std::vector<server::CheckpointRecord> checkpoints, reader.Checkpoints());
   if (!checkpoints.empty()) status.set_checkpoint(fmt::format("step-{}", checkpoints.back().step));
@@ -146,15 +143,17 @@ absl::StatusOr<std::vector<v1::Round>> RoundsFromJournal(JournalReader& reader,
                                                          uint64_t first_round) {
   ASSIGN_OR_RETURN(const std::vector<RoundRow> rows,
                    reader.Rounds(RoundId{std::max<uint64_t>(first_round, 1)}, kNoLimit));
-  ASSIGN_OR_RETURN(const v1::Job job, reader.Job());
   std::vector<v1::Round> rounds(rows.size());
-  for (size_t i = 0; i < rows.size(); ++i) {
-    server::EncodeRound(rows[i], &rounds[i]);
-    if (rounds[i].has_evaluation() && job.loss() == v1::LOSS_MSE) {
-      rounds[i].mutable_evaluation()->set_accuracy(kNoAccuracy);
-    }
-  }
+  for (size_t i = 0; i < rows.size(); ++i) server::EncodeRound(rows[i], &rounds[i]);
   return rounds;
+}
+
+absl::StatusOr<v1::RoundExplanation> ExplanationFromJournal(JournalReader& reader, uint64_t round) {
+  ASSIGN_OR_RETURN(const v1::Job job, reader.Job());
+  server::ExplainConfig config;
+  ASSIGN_OR_RETURN(config.policy, PolicyFromJob(job));
+  ASSIGN_OR_RETURN(config.schedule, ScheduleFromJob(job));
+  return server::ExplainFromJournal(reader, std::move(config), RoundId{round});
 }
 
 }  // namespace rondo::cli

@@ -13,11 +13,14 @@
 #include "common/nearest.h"
 #include "common/version.h"
 #include "server/cli/exit_code.h"
+#include "server/cli/explain.h"
 #include "server/cli/export.h"
 #include "server/cli/plan.h"
+#include "server/cli/replay.h"
 #include "server/cli/rounds.h"
 #include "server/cli/run.h"
 #include "server/cli/status.h"
+#include "server/cli/steer.h"
 #include "server/cli/stop.h"
 #include "server/cli/watch.h"
 
@@ -57,8 +60,14 @@ int Main(int argc, char** argv) {
   AddStatusVerb(app, &exit_code);
   AddRoundsVerb(app, &exit_code);
   AddWatchVerb(app, &exit_code);
+  AddExplainVerb(app, &exit_code);
+  AddPauseVerb(app, &exit_code);
+  AddResumeVerb(app, &exit_code);
+  AddDrainVerb(app, &exit_code);
+  AddCheckpointVerb(app, &exit_code);
   AddStopVerb(app, &exit_code);
   AddExportVerb(app, &exit_code);
+  AddReplayVerb(app, &exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version

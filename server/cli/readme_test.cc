@@ -7,7 +7,10 @@
 #include <vector>
 
 #include "proto/rondo/v1/jobs.pb.h"
+#include "server/cli/explain_format.h"
 #include "server/cli/plan_format.h"
+#include "server/cli/replay_format.h"
+#include "server/cli/retrain.h"
 #include "server/cli/round_format.h"
 #include "server/cli/status_format.h"
 
@@ -64,6 +67,23 @@ TEST(CliReadmeTest, ListsTheNamesOfARound) {
   v1::Round round;
   round.mutable_evaluation()->set_round(1);
   EXPECT_EQ(DocumentedNames("rounds, watch"), PrintedNames(RoundJson(round)));
+}
+
+TEST(CliReadmeTest, ListsTheNamesOfAnExplanation) {
+  v1::RoundExplanation explanation;
+  explanation.add_changes()->set_worker("a");
+  explanation.add_repeats()->set_text("again");
+  explanation.mutable_samples()->add_returned()->set_worker("a");
+  explanation.mutable_samples()->add_not_finite()->set_worker("a");
+  explanation.add_events()->set_kind("paused");
+  EXPECT_EQ(DocumentedNames("explain"), PrintedNames(ExplanationJson(explanation)));
+}
+
+TEST(CliReadmeTest, ListsTheNamesOfAReplay) {
+  ReplayView view;
+  view.report.differences.push_back({1, "the order of round 7", "length", "3", "4"});
+  view.train = TrainView{2, 1, "", RetrainReport::Difference{{2}, "state hash", "a", "b"}};
+  EXPECT_EQ(DocumentedNames("replay"), PrintedNames(ReplayJson(view)));
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "server/cli/units.h"
 
 namespace rondo::cli {
@@ -41,7 +39,8 @@ nlohmann::ordered_json RoundJson(const v1::Round& round) {
   json["seconds"] = round.seconds();
   if (round.has_evaluation()) {
     json["test_loss"] = round.evaluation().loss();
-    json["test_accuracy"] = round.evaluation().accuracy();
+    json["test_accuracy"] = nullptr;
+    if (round.evaluation().has_accuracy()) json["test_accuracy"] = round.evaluation().accuracy();
   }
   return json;
 }
@@ -56,7 +55,7 @@ std::string RoundLine(const v1::Round& round) {
   std::string test;
   if (round.has_evaluation()) {
     test = fmt::format("  loss {:.4f}", round.evaluation().loss());
-    if (!std::isnan(round.evaluation().accuracy())) {
+    if (round.evaluation().has_accuracy()) {
       test += fmt::format(", accuracy {:.4f}", round.evaluation().accuracy());
     }
   }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "common/dial_target.h"
 #include "common/status_macros.h"
 #include "server/cli/address_file.h"
 #include "server/cli/jobs_client.h"
@@ -38,8 +39,9 @@ void AddSourceFlags(CLI::App& verb, Source& source) {
   const auto not_empty = [](const std::string& value) {
     return value.empty() ? std::string("its value is empty") : std::string();
   };
+  const auto target = [](const std::string& value) { return WrongDialTarget(value); };
   group->add_option("--coordinator", source.coordinator, "HOST:PORT of a live coordinator")
-      ->check(not_empty);
+      ->check(target);
   group->add_option("--state", source.state_dir, "State directory of a run, live or ended")
       ->check(not_empty);
   group->require_option(1);
@@ -70,6 +72,12 @@ absl::StatusOr<std::vector<v1::Round>> LoadRounds(const Source& source, uint64_t
   return AskOrRead<std::vector<v1::Round>>(
       source, [&](JobsClient& client) { return client.ListRounds(first_round); },
       [&](server::JournalReader& reader) { return RoundsFromJournal(reader, first_round); });
+}
+
+absl::StatusOr<v1::RoundExplanation> LoadExplanation(const Source& source, uint64_t round) {
+  return AskOrRead<v1::RoundExplanation>(
+      source, [&](JobsClient& client) { return client.ExplainRound(round); },
+      [&](server::JournalReader& reader) { return ExplanationFromJournal(reader, round); });
 }
 
 }  // namespace rondo::cli

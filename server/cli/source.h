@@ -37,6 +37,10 @@ absl::StatusOr<std::optional<v1::Status>> LoadEnded(const Source& source);
 // The committed rounds from `first_round` on (0: all), in ascending order. Errors: as LoadStatus.
 absl::StatusOr<std::vector<v1::Round>> LoadRounds(const Source& source, uint64_t first_round);
 
+// What became of the round and why; 0: the newest that was ordered. Errors: as LoadStatus, and
+// NotFound when it was never ordered.
+absl::StatusOr<v1::RoundExplanation> LoadExplanation(const Source& source, uint64_t round);
+
 }  // namespace rondo::cli
 
 #endif  // RONDO_SERVER_CLI_SOURCE_H_

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "server/cli/units.h"
 
 namespace rondo::cli {
@@ -12,11 +10,13 @@ namespace {
 using nlohmann::ordered_json;
 
 ordered_json EvaluationJson(const v1::Evaluation& evaluation) {
-  return {{"round", evaluation.round()},
-          {"step", evaluation.step()},
-          {"loss", evaluation.loss()},
-          {"accuracy", evaluation.accuracy()},
-          {"count", evaluation.count()}};
+  ordered_json json = {{"round", evaluation.round()},
+                       {"step", evaluation.step()},
+                       {"loss", evaluation.loss()},
+                       {"accuracy", nullptr},
+                       {"count", evaluation.count()}};
+  if (evaluation.has_accuracy()) json["accuracy"] = evaluation.accuracy();
+  return json;
 }
 
 std::string Row(std::string_view name, std::string_view text) {
@@ -42,7 +42,7 @@ std::string KindsText(const v1::Status& status) {
 std::string TestText(const v1::Status& status) {
   const v1::Evaluation& evaluation = status.last_evaluation();
   std::string accuracy;
-  if (!std::isnan(evaluation.accuracy())) {
+  if (evaluation.has_accuracy()) {
     accuracy = fmt::format("accuracy {:.4f}, ", evaluation.accuracy());
   }
   return fmt::format("{}loss {:.4f} (after step {}, {} samples)", accuracy, evaluation.loss(),
@@ -173,8 +173,9 @@ std::string ProgressLineText(const v1::Status& status) {
   const uint64_t round = status.round() != 0 ? status.round() : status.committed_round();
   std::string line = fmt::format("step {}/{}  round {}", status.live_step(), status.steps(), round);
   if (status.next_length() != 0) line += fmt::format("  H {}", status.next_length());
-  const bool halted =
-      status.state() == v1::JOB_STATE_WAITING || status.state() == v1::JOB_STATE_BLOCKED;
+  const bool halted = status.state() == v1::JOB_STATE_WAITING ||
+                      status.state() == v1::JOB_STATE_BLOCKED ||
+                      status.state() == v1::JOB_STATE_PAUSED;
   if (halted && !status.reason().empty()) {
     return fmt::format("{}  {}: {}", line, StateName(status.state()), status.reason());
   }
@@ -192,11 +193,16 @@ std::string SummaryText(const RunSummary& summary) {
   std::string text = fmt::format("{}: {}{}{}\n", status.job_id(), StateName(status.state()),
                                  status.reason().empty() ? "" : ": ", status.reason());
   if (status.has_last_evaluation()) text += Row("test", TestText(status));
-  text += Row("steps", fmt::format("{} of {}", status.step(), status.steps()));
-  text += Row("rounds", fmt::format("{}, checksum {}", summary.rounds, status.checksum()));
-  text += Row("syncs", SyncsText(status));
-  text += Row("sent", SentText(status));
-  text += Row("seconds", fmt::format("{}: {}", SecondsText(summary.seconds), KindsText(status)));
+  text += Row("steps", StepText(status));
+  if (summary.rounds == 0) {
+    text += Row("rounds", "none was committed");
+    text += Row("seconds", SecondsText(summary.seconds));
+  } else {
+    text += Row("rounds", fmt::format("{}, checksum {}", summary.rounds, status.checksum()));
+    text += Row("syncs", SyncsText(status));
+    text += Row("sent", SentText(status));
+    text += Row("seconds", fmt::format("{}: {}", SecondsText(summary.seconds), KindsText(status)));
+  }
   if (!summary.model_path.empty()) text += Row("model", summary.model_path);
   text += Row("state", summary.state_dir);
   return text;
@@ -222,7 +228,8 @@ ordered_json SummaryJson(const RunSummary& summary) {
                        {"model", nullptr},
                        {"state_dir", summary.state_dir}};
   if (status.has_last_evaluation()) {
-    json["test_accuracy"] = status.last_evaluation().accuracy();
+    const v1::Evaluation& last = status.last_evaluation();
+    if (last.has_accuracy()) json["test_accuracy"] = last.accuracy();
     json["test_loss"] = status.last_evaluation().loss();
   }
   if (!summary.model_path.empty()) json["model"] = summary.model_path;

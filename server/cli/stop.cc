@@ -41,10 +41,14 @@ absl::StatusOr<int> Stop(const Options& options) {
     return absl::UnavailableError(fmt::format(
         "the coordinator of {} does not listen yet, or no longer", options.source.state_dir));
   }
-  RETURN_IF_ERROR(JobsClient(address).StopJob(options.reason));
-  fmt::print("{}\n", options.json
-                         ? "{\"stopping\":true}"
-                         : "the job stops at its next border and saves a checkpoint there");
+  ASSIGN_OR_RETURN(const Steered answer, JobsClient(address).StopJob(options.reason));
+  if (options.json) {
+    const nlohmann::ordered_json json = {
+        {"stopping", !answer.done}, {"step", answer.step}, {"text", answer.text}};
+    fmt::print("{}\n", json.dump());
+  } else {
+    fmt::print("{}\n", answer.text);
+  }
   return kExitDone;
 }
 

@@ -20,6 +20,10 @@ void Fold(const ReferenceRecord& record, History& history) { history.reference =
 void Fold(const GroupRecord& record, History& history) {
   history.last_group = record.group;
   history.group = record;
+  for (const Member& member : record.members) {
+    const auto it = history.drains.find(member.name);
+    if (it != history.drains.end() && it->second != member.incarnation) history.drains.erase(it);
+  }
   if (history.commits.contains(history.committed.round)) return;
   for (const Member& member : record.members) history.restored[member.name] = member.incarnation;
 }
@@ -136,6 +140,23 @@ void Fold(const RewindRecord& record, History& history) {
 
 void Fold(const NoticeRecord&, History&) {}
 
+void Fold(const RequestRecord& record, History& history) {
+  switch (record.kind) {
+    case RequestKind::kPause:
+      history.pause = record.reason;
+      return;
+    case RequestKind::kResume:
+      history.pause.reset();
+      return;
+    case RequestKind::kDrain:
+      history.drains[record.worker] = record.incarnation;
+      return;
+    case RequestKind::kCheckpoint:
+      history.save_pending = true;
+      return;
+  }
+}
+
 void Fold(const EndRecord& record, History& history) { history.end = record; }
 
 // What is wrong with the next record; empty: nothing.
@@ -224,6 +245,7 @@ std::string Wrong(const RewindRecord& record, const History& history) {
 }
 
 std::string Wrong(const NoticeRecord&, const History&) { return ""; }
+std::string Wrong(const RequestRecord&, const History&) { return ""; }
 std::string Wrong(const EndRecord&, const History&) { return ""; }
 
 }  // namespace

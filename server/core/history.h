@@ -83,6 +83,9 @@ struct History {
   std::map<std::string, Incarnation> restored;
   bool evaluation_pending = false;  // Due at the border after the last commit.
   bool save_pending = false;
+  std::optional<std::string> pause;  // A user's reason to rest at the next border.
+  // Who was asked to go; a later incarnation that a group takes in is welcome.
+  std::map<std::string, Incarnation> drains;
   JobTotals totals;
   std::optional<EndRecord> end;  // The run has ended, and no later term has begun.
 };

@@ -62,16 +62,6 @@ void JobMachine::Impl::On(const Received& event) {
   std::visit([this, worker](const auto& message) { On(*worker, message); }, event.message.body);
 }
 
-void JobMachine::Impl::On(const StopRequested& event) {
-  if (phase_ == Phase::kOver || stop_reason_) return;
-  stop_reason_ = event.reason;
-  Note("stop_requested", event.reason);
-  const bool nothing_done = !committed_.round && !round_;
-  if (!nothing_done) return;
-  assembly_.reset();
-  End(EndState::kStopped, event.reason);
-}
-
 void JobMachine::Impl::Advance() {
   CheckStreams();
   while (AdvancePhase()) {
@@ -128,8 +118,10 @@ void JobMachine::Impl::Journal(Record record) {
   out_.records.push_back(std::move(record));
 }
 
-void JobMachine::Impl::Note(std::string kind, std::string text) {
-  Journal(NoticeRecord{now_, std::move(kind), std::move(text)});
+void JobMachine::Impl::Note(std::string kind, std::string text, std::string worker,
+                            double seconds) {
+  Journal(NoticeRecord{now_, std::move(kind), std::move(text), round_ ? round_->id : RoundId{},
+                       std::move(worker), seconds});
 }
 
 }  // namespace rondo::server

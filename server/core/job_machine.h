@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/ids.h"
 #include "server/core/history.h"
@@ -75,6 +76,7 @@ struct MachineConfig {
   uint64_t evaluate_every_epochs = 0;  // 0: only at the end, when there is a test set.
   uint64_t evaluate_every_steps = 0;
   bool has_test_set = false;
+  bool has_accuracy = true;             // The targets are classes.
   uint64_t checkpoint_every_steps = 0;  // 0: only at the end.
   uint64_t checkpoint_keep = 3;
   // 128 bits from the system's random source, made at each start: the tokens of the workers' data
@@ -106,6 +108,17 @@ struct TimerFired {};
 struct StopRequested {
   std::string reason;
 };
+// A user: rest at the next border, keep all workers, until resumed; also over a restart.
+struct PauseRequested {
+  std::string reason;
+};
+struct ResumeRequested {};
+// A user: this worker finishes its order and leaves after the commit.
+struct DrainRequested {
+  std::string worker;
+};
+// A user: a checkpoint at the next border.
+struct CheckpointRequested {};
 // The checkpoint store wrote, or could not write, the manifest that CompleteCheckpoint asked for.
 struct CheckpointCompleted {
   uint64_t step = 0;
@@ -114,7 +127,8 @@ struct CheckpointCompleted {
 };
 
 using Event = std::variant<StreamOpened, StreamClosed, Received, Malformed, TimerFired,
-                           StopRequested, CheckpointCompleted>;
+                           StopRequested, CheckpointCompleted, PauseRequested, ResumeRequested,
+                           DrainRequested, CheckpointRequested>;
 
 // ------------------------------------------------------------------------------------------- out
 
@@ -154,17 +168,27 @@ struct TrimCheckpoints {
 
 using Effect = std::variant<Send, CloseStream, CompleteCheckpoint, Finish, TrimCheckpoints>;
 
+// What becomes of a user's request.
+struct SteerAnswer {
+  bool done = false;  // It is so already; else it will be, as `text` says.
+  uint64_t step = 0;  // The border that it is about: steps done there.
+  std::string text;   // For the user, without a full stop.
+};
+
 struct Effects {
   std::vector<Record>
       records;  // On disk before any of `effects`, and before those of every later event.
   std::vector<Effect> effects;  // In order.
+  // To a user's request, and to nothing else. It leaves once `records` are on disk. Errors:
+  // NotFound: no such worker; FailedPrecondition: not in this state of the job.
+  std::optional<absl::StatusOr<SteerAnswer>> answer;
   // Earliest time at which TimerFired is wanted; InfiniteFuture: none. Replaces the former wish.
   absl::Time wake_at = absl::InfiniteFuture();
 };
 
 // ------------------------------------------------------------------------------------------- views
 
-enum class JobState { kWaiting, kRunning, kEnding, kDone, kStopped, kFailed };
+enum class JobState { kWaiting, kRunning, kPaused, kEnding, kDone, kStopped, kFailed };
 
 struct StatusView {
   JobState state = JobState::kWaiting;

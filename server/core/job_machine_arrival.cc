@@ -72,7 +72,7 @@ void JobMachine::Impl::WelcomeWorker(Worker& worker, StreamId stream, const Hell
   if (worker.standing == Standing::kLost) {
     worker.standing = worker.candidate_since == absl::InfiniteFuture() ? Standing::kPreparing
                                                                        : Standing::kPrepared;
-    Note("worker_returned", fmt::format("{} is back", worker.name));
+    Note("worker_returned", fmt::format("{} is back", worker.name), worker.name);
   }
   worker.stream = stream;
   worker.dial = hello.dial;
@@ -95,6 +95,10 @@ void JobMachine::Impl::WelcomeWorker(Worker& worker, StreamId stream, const Hell
   Say(worker, std::move(welcome));
   if (phase_ == Phase::kOver) return LetGo(worker, end_goodbye_);
   for (const StagedResult& staged : returning.staged) SayOddOneOut(worker, staged);
+  const bool ordered = round_ && round_->Find(worker.name, worker.incarnation) != nullptr;
+  if (Drains(worker) && !ordered && !IsMember(worker) && !Holds(worker)) {
+    return LetDrainedGo(worker);
+  }
   SendUnanswered(worker);
 }
 
@@ -233,7 +237,8 @@ void JobMachine::Impl::On(Worker& worker, const Prepared& message) {
   worker.standing = Standing::kPrepared;
   worker.candidate_since = now_;
   Note("worker_joined",
-       fmt::format("{} ({}, process {}) is ready", worker.name, worker.host, worker.pid));
+       fmt::format("{} ({}, process {}) is ready", worker.name, worker.host, worker.pid),
+       worker.name);
 }
 
 bool JobMachine::Impl::AcceptReference(Worker& worker, const Facts& facts) {
@@ -279,8 +284,10 @@ void JobMachine::Impl::On(Worker& worker, const Progress& message) {
   const bool stalled = message.stalled_seconds > absl::ToDoubleSeconds(limit) &&
                        (message.activity == Activity::kTraining);
   if (stalled && !worker.stalled) {
-    Note("worker_stalled", fmt::format("{} sends heartbeats but has not moved for {:.0f} s",
-                                       worker.name, message.stalled_seconds));
+    Note("worker_stalled",
+         fmt::format("{} sends heartbeats but has not moved for {:.0f} s", worker.name,
+                     message.stalled_seconds),
+         worker.name, message.stalled_seconds);
     DropStream(worker, "the training loop stands still");
   }
   worker.stalled = stalled;
@@ -291,15 +298,17 @@ void JobMachine::Impl::On(Worker& worker, const Leave& message) {
   if (!worker.leaving) {
     worker.leaving = message;
     worker.leave_by = now_ + absl::Seconds(message.grace_seconds);
-    Note("worker_leaves", fmt::format("{} wants to leave within {:.0f} s: {}", worker.name,
-                                      message.grace_seconds, message.text));
+    Note("worker_leaves",
+         fmt::format("{} wants to leave within {:.0f} s: {}", worker.name, message.grace_seconds,
+                     message.text),
+         worker.name);
   }
   if (IsLastHolder(worker)) return;
   const bool ordered =
       round_ && round_->Find(worker.name, worker.incarnation) != nullptr && Holds(worker);
   if (ordered && (phase_ == Phase::kReducing || CanFinishOrder(worker, message))) return;
   if (!ordered && IsMember(worker) && phase_ != Phase::kTraining) return;  // At the border.
-  Note("worker_left", fmt::format("{} leaves at once", worker.name));
+  Note("worker_left", fmt::format("{} leaves at once", worker.name), worker.name);
   LetGo(worker, {GoodbyeReason::kLeft, "left on its own request", 5});
 }
 
@@ -320,13 +329,13 @@ bool JobMachine::Impl::CanFinishOrder(const Worker& worker, const Leave& leave) 
 bool JobMachine::Impl::IsLastHolder(const Worker& worker) const {
   if (!Holds(worker)) return false;
   for (const auto& [name, other] : roster_.workers()) {
-    if (name != worker.name && other.present() && Holds(other) && !other.leaving) return false;
+    if (name != worker.name && other.present() && Holds(other) && !Parting(other)) return false;
   }
   return true;
 }
 
 void JobMachine::Impl::RefuseWorker(Worker& worker, RefuseReason reason, std::string text) {
-  Note("refused", fmt::format("worker {}: {}", worker.name, text));
+  Note("refused", fmt::format("worker {}: {}", worker.name, text), worker.name);
   Say(worker, Refuse{reason, text});
   if (worker.stream) Close(worker.stream, "");
   worker.stream = {};
@@ -359,7 +368,7 @@ void JobMachine::Impl::Lose(Worker& worker, const std::string& why) {
   worker.standing = Standing::kLost;
   worker.gone_since = now_;
   worker.text = why;
-  Note("worker_lost", fmt::format("{}: {}", worker.name, why));
+  Note("worker_lost", fmt::format("{}: {}", worker.name, why), worker.name);
 }
 
 // A coordinator that was stopped or starved has heard nobody: its own sleep is nobody's silence.
@@ -391,7 +400,8 @@ void JobMachine::Impl::CheckStreams() {
     if (worker.gone()) continue;
     if (worker.stream && now_ >= worker.heard + limits.silent) {
       Note("worker_silent",
-           fmt::format("{} has sent nothing for {}", name, absl::FormatDuration(limits.silent)));
+           fmt::format("{} has sent nothing for {}", name, absl::FormatDuration(limits.silent)),
+           name, absl::ToDoubleSeconds(now_ - worker.heard));
       DropStream(worker, "silent for too long");
     }
     const absl::Time lost_at = (worker.fell_silent ? worker.heard : worker.broke) + limits.lost;

@@ -8,16 +8,16 @@
 
 namespace rondo::server {
 
-bool JobMachine::Impl::EvaluationDue(const Round& round, uint64_t global_batch) const {
-  if (!config_.has_test_set) return false;
-  const uint64_t next = round.first_step + round.length;
-  const uint64_t steps = config_.evaluate_every_steps;
-  if (steps != 0 && next / steps > round.first_step / steps) return true;
-  const uint64_t epochs = config_.evaluate_every_epochs;
-  if (epochs == 0) return next == static_cast<uint64_t>(config_.schedule.steps);
-  const uint64_t samples = reference_->train_samples;
-  return EpochsDone(round.after, samples, global_batch) / epochs >
-         EpochsDone(committed_.ledger, samples, global_batch) / epochs;
+Due JobMachine::Impl::DueAfter(const Round& round, uint64_t global_batch) const {
+  const DuePolicy policy = {.has_test_set = config_.has_test_set,
+                            .evaluate_every_steps = config_.evaluate_every_steps,
+                            .evaluate_every_epochs = config_.evaluate_every_epochs,
+                            .checkpoint_every_steps = config_.checkpoint_every_steps,
+                            .total_steps = static_cast<uint64_t>(config_.schedule.steps),
+                            .train_samples = reference_->train_samples,
+                            .global_batch = global_batch};
+  return DecideDue(policy, round.first_step, round.first_step + round.length, committed_.ledger,
+                   round.after);
 }
 
 bool JobMachine::Impl::BeginEvaluation() {
@@ -77,7 +77,7 @@ bool JobMachine::Impl::AdvanceEvaluating() {
   evaluated_step_ = committed_.step;
   if (record.count > 0) {
     record.loss /= static_cast<double>(record.count);
-    record.accuracy = correct / static_cast<double>(record.count);
+    if (config_.has_accuracy) record.accuracy = correct / static_cast<double>(record.count);
     Journal(record);
   }
   return Go(Phase::kBorder);

@@ -55,6 +55,17 @@ TEST(LeaveTest, TheLastHolderStaysUntilAnotherHasTheState) {  // Rule 14.
   EXPECT_EQ(script.Records<EndRecord>()[0].state, EndState::kDone);
 }
 
+TEST(EvaluationTest, HasNoAccuracyWhereTargetsAreNoClasses) {
+  MachineConfig config = SmallJob(1, 1);
+  config.has_accuracy = false;
+  Script script(config);
+  script.Join("a");
+  script.Run();
+  const auto evaluations = script.Records<EvaluationRecord>();
+  ASSERT_EQ(evaluations.size(), 1u);
+  EXPECT_FALSE(evaluations[0].accuracy);
+}
+
 TEST(StopTest, EndsAtTheNextBorderWithACheckpoint) {
   MidRound mid;
   mid.script.Handle(StopRequested{"Ctrl-C"});

@@ -58,9 +58,11 @@ bool JobMachine::Impl::AdvanceBorder() {
   if (group_ && complete && SameMembers(group_->members, members)) {
     if (evaluation_pending_) return BeginEvaluation();
     if (save_pending_) return BeginSave();
+    if (Resting()) return false;
     return BelowMinimum(members.size()) ? phase_ != Phase::kBorder : BeginRound();
   }
-  if (!finishing && BelowMinimum(members.size())) return phase_ != Phase::kBorder;
+  const bool needs_minimum = !finishing && !history_.pause && !HandingOver();
+  if (needs_minimum && BelowMinimum(members.size())) return phase_ != Phase::kBorder;
   return BeginGroup(Purpose::kJoin, members);
 }
 
@@ -97,9 +99,10 @@ bool JobMachine::Impl::BelowMinimum(size_t count) {
 bool JobMachine::Impl::BeginFirstGroup() {
   if (stop_reason_) return End(EndState::kStopped, *stop_reason_);
   group_.reset();
+  if (Resting()) return false;
   std::vector<Candidate> candidates;
   for (const auto& [name, worker] : roster_.workers()) {
-    if (worker.present() && worker.prepared() && !worker.leaving) {
+    if (worker.present() && worker.prepared() && !Parting(worker)) {
       candidates.push_back({name, worker.candidate_since});
     }
   }
@@ -133,11 +136,11 @@ bool JobMachine::Impl::BeginFirstGroup() {
 bool JobMachine::Impl::LetLeaversGo() {
   bool gone = false;
   for (auto& [name, worker] : roster_.workers()) {
-    if (!worker.leaving || !worker.present()) continue;
+    if (!Parting(worker) || !worker.present()) continue;
     if (IsLastHolder(worker) && now_ < worker.leave_by) {
       const bool heir =
           std::any_of(roster_.workers().begin(), roster_.workers().end(),
-                      [&](const auto& e) { return e.second.present() && !e.second.leaving; });
+                      [&](const auto& e) { return e.second.present() && !Parting(e.second); });
       const bool unsaved = SaveMissing() && save_failed_step_ != committed_.step;
       if (unsaved) save_pending_ = true;
       if (heir || unsaved || Finishing()) {
@@ -145,11 +148,23 @@ bool JobMachine::Impl::LetLeaversGo() {
         continue;
       }
     }
-    Note("worker_left", fmt::format("{} leaves at the border", name));
-    LetGo(worker, {GoodbyeReason::kLeft, "left on its own request", 5});
+    if (Drains(worker)) {
+      LetDrainedGo(worker);
+    } else {
+      Note("worker_left", fmt::format("{} leaves at the border", name), name);
+      LetGo(worker, {GoodbyeReason::kLeft, "left on its own request", 5});
+    }
     gone = true;
   }
   return gone;
+}
+
+// The last holder waits to leave: the next group takes its state over, however few are in it.
+bool JobMachine::Impl::HandingOver() const {
+  const auto& workers = roster_.workers();
+  return std::any_of(workers.begin(), workers.end(), [this](const auto& e) {
+    return e.second.present() && Parting(e.second) && IsLastHolder(e.second);
+  });
 }
 
 // Who makes up the next group: holders first, then joiners by their arrival, in name order.
@@ -158,7 +173,7 @@ std::vector<Worker*> JobMachine::Impl::ChooseMembers() {
   for (auto& [name, worker] : roster_.workers()) {
     if (!worker.present() || !worker.prepared()) continue;
     if (Finishing() && !Holds(worker)) continue;
-    if (worker.leaving && !Holds(worker)) continue;
+    if (Parting(worker) && !Holds(worker)) continue;
     chosen.push_back(&worker);
   }
   std::stable_sort(chosen.begin(), chosen.end(), [&](const Worker* a, const Worker* b) {
@@ -307,7 +322,8 @@ bool JobMachine::Impl::FormedGroup() {
   }
   std::vector<std::string> names;
   for (const Member& member : group_->members) names.push_back(member.name);
-  Note("group_formed", fmt::format("group {}: {}", group_->id, fmt::join(names, ", ")));
+  Note("group_formed", fmt::format("group {}: {}", group_->id, fmt::join(names, ", ")), "",
+       absl::ToDoubleSeconds(now_ - assembly_->began));
   assembly_.reset();
   assembly_failures_ = 0;
   unreadable_for_.clear();
@@ -327,7 +343,8 @@ void JobMachine::Impl::ReportGlobalBatch(size_t members) {
 
 bool JobMachine::Impl::EndAssembly(const std::string& failure) {
   const GroupId id = assembly_->group.id;
-  Note("group_failed", fmt::format("group {}: {}", id, failure));
+  Note("group_failed", fmt::format("group {}: {}", id, failure), "",
+       absl::ToDoubleSeconds(now_ - assembly_->began));
   for (const Member& member : assembly_->group.members) {
     Worker* worker = roster_.Find(member.name, member.incarnation);
     if (worker != nullptr) Say(*worker, Abort{id, {}, 0, failure});

@@ -7,6 +7,7 @@
 //   job_machine_round    order, ready, reduce, commit
 //   job_machine_parallel the parallel round
 //   job_machine_end      evaluation, checkpoint, the end
+//   job_machine_steer    what users ask for: pause, drain, checkpoint, stop
 //   job_machine_views    what users see
 #ifndef RONDO_SERVER_CORE_JOB_MACHINE_IMPL_H_
 #define RONDO_SERVER_CORE_JOB_MACHINE_IMPL_H_
@@ -19,8 +20,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "server/core/assembly.h"
+#include "server/core/due.h"
 #include "server/core/history.h"
 #include "server/core/job_machine.h"
 #include "server/core/membership.h"
@@ -73,8 +77,12 @@ class JobMachine::Impl {
   void On(const Received& event);
   void On(const Malformed& event);
   void On(const TimerFired&) {}
-  void On(const StopRequested& event);
   void On(const CheckpointCompleted& event);
+  void On(const StopRequested& event);
+  void On(const PauseRequested& event);
+  void On(const ResumeRequested& event);
+  void On(const DrainRequested& event);
+  void On(const CheckpointRequested& event);
 
   // Messages of a worker on its present stream and of this term.
   void On(Worker&, const Hello&) {}  // A duplicate.
@@ -135,6 +143,7 @@ class JobMachine::Impl {
   bool Finishing() const;
   bool BeginFirstGroup();
   bool LetLeaversGo();
+  bool HandingOver() const;
   bool BelowMinimum(size_t count);
   std::vector<Worker*> ChooseMembers();
   std::vector<Member> NeedsOf(const std::vector<Worker*>& members) const;
@@ -178,8 +187,25 @@ class JobMachine::Impl {
   absl::Duration CollectiveLimit() const;
   uint64_t GlobalBatch(size_t members) const;
 
+  // Users' requests.
+  absl::StatusOr<SteerAnswer> Pause(const std::string& reason);
+  absl::StatusOr<SteerAnswer> Resume();
+  absl::StatusOr<SteerAnswer> Drain(const std::string& name);
+  absl::StatusOr<SteerAnswer> Checkpoint();
+  absl::StatusOr<SteerAnswer> Stop(const std::string& reason);
+  absl::Status CheckNotOver() const;
+  absl::Status UnknownWorker(const std::string& name) const;
+  uint64_t NextBorder() const;  // Its step.
+  std::string WhenRoundEnds() const;
+  std::string MinimumAfterDrains() const;
+  bool Resting();
+  bool Drains(const Worker& worker) const;
+  // It leaves at a border: it said so, or a user did.
+  bool Parting(const Worker& worker) const { return worker.leaving || Drains(worker); }
+  void LetDrainedGo(Worker& worker);
+
   // End.
-  bool EvaluationDue(const Round& round, uint64_t global_batch) const;
+  Due DueAfter(const Round& round, uint64_t global_batch) const;
   bool BeginEvaluation();
   bool BeginSave();
   static Goodbye GoodbyeOf(EndState state, const std::string& reason);
@@ -197,7 +223,8 @@ class JobMachine::Impl {
   void Close(StreamId stream, std::string reason);
   // Writes the record down and folds it into `history_`: what it says holds from here on.
   void Journal(Record record);
-  void Note(std::string kind, std::string text);
+  // `seconds`: what it tells of has taken so long.
+  void Note(std::string kind, std::string text, std::string worker = "", double seconds = 0);
   void WakeAt(absl::Time at) { out_.wake_at = std::min(out_.wake_at, at); }
   bool Go(Phase phase);
 
@@ -218,6 +245,7 @@ class JobMachine::Impl {
   std::optional<absl::Time> below_minimum_since_;
   std::optional<absl::Time> without_holder_since_;
   std::optional<std::string> stop_reason_;
+  bool resting_ = false;  // Paused at a border, and it was noted.
   EndState end_state_ = EndState::kDone;
   std::string end_reason_;
   Goodbye end_goodbye_;

@@ -17,8 +17,9 @@ bool JobMachine::Impl::HolderIsHere() const {
 }
 
 uint64_t JobMachine::Impl::CountCandidates() const {
-  return std::count_if(roster_.workers().begin(), roster_.workers().end(), [](const auto& entry) {
-    return entry.second.present() && entry.second.prepared() && !entry.second.leaving;
+  const auto& workers = roster_.workers();
+  return std::count_if(workers.begin(), workers.end(), [this](const auto& entry) {
+    return entry.second.present() && entry.second.prepared() && !Parting(entry.second);
   });
 }
 
@@ -30,8 +31,8 @@ std::vector<std::string> JobMachine::Impl::AbsentHolders() const {
   for (const auto& [name, worker] : roster_.workers()) {
     const bool gone_for_good =
         worker.standing == Standing::kLeft || worker.standing == Standing::kRefused;
-    const bool unheard = worker.dial == 0 &&
-                         (!history_.rewound || history_.restored.contains(worker.name));
+    const bool unheard =
+        worker.dial == 0 && (!history_.rewound || history_.restored.contains(worker.name));
     if ((Holds(worker) || unheard) && !worker.present() && !gone_for_good) names.push_back(name);
   }
   return names;

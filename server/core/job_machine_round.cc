@@ -34,10 +34,9 @@ bool JobMachine::Impl::BeginRound() {
   ReportGlobalBatch(count);
   round_ = *std::move(round);
   round_->ordered_at = now_;
-  round_->evaluation_due = EvaluationDue(*round_, GlobalBatch(count));
-  const uint64_t every = config_.checkpoint_every_steps;
-  const uint64_t next = round_->first_step + round_->length;
-  round_->save_due = every != 0 && next / every > round_->first_step / every;
+  const Due due = DueAfter(*round_, GlobalBatch(count));
+  round_->evaluation_due = due.evaluation;
+  round_->save_due = due.save;
   round_->base_hash = committed_.state_hash;
   Journal(RecordOf(*round_, now_));
   for (size_t rank = 0; rank < count; ++rank) {
@@ -281,7 +280,8 @@ void JobMachine::Impl::CreditContributors(const CommitRecord& commit) {
       worker->debt = Debt::kAll;
       Note("odd_result",
            fmt::format("{} had hash {:016x} in round {}, the majority {:016x}", member.name,
-                       c.reduced->state_hash, commit.round, commit.state_hash));
+                       c.reduced->state_hash, commit.round, commit.state_hash),
+           member.name);
     } else {
       worker->debt = finite ? Debt::kValues : Debt::kAll;
     }
@@ -303,14 +303,17 @@ void JobMachine::Impl::ReportCommit(const CommitRecord& commit) {
     took_part[c.member] = true;
     const RoundMember& member = round_->members[c.member];
     if (!member.ready || member.ready->finite) continue;
-    Note("not_finite", fmt::format("{} is not finite in round {}: its {} samples are dropped",
-                                   member.name, commit.round, CountSamples(member.runs)));
+    Note("not_finite",
+         fmt::format("{} is not finite in round {}: its {} samples are dropped", member.name,
+                     commit.round, CountSamples(member.runs)),
+         member.name);
   }
   for (size_t i = 0; i < took_part.size(); ++i) {
     if (took_part[i]) continue;
     Note("samples_returned",
          fmt::format("{} samples of {} return: it is not in the commit of round {}",
-                     CountSamples(round_->members[i].runs), round_->members[i].name, commit.round));
+                     CountSamples(round_->members[i].runs), round_->members[i].name, commit.round),
+         round_->members[i].name);
   }
 }
 
@@ -326,7 +329,8 @@ bool JobMachine::Impl::AbortAttempt(bool split) {
   }
   if (split) causes.push_back("the results differ");
   const std::string why = fmt::format("{}", fmt::join(causes, "; "));
-  Note("round_failed", fmt::format("round {}, attempt {}: {}", round_->id, attempt.number, why));
+  Note("round_failed", fmt::format("round {}, attempt {}: {}", round_->id, attempt.number, why), "",
+       absl::ToDoubleSeconds(now_ - phase_since_));
   for (const Contribution& c : attempt.contributions) {
     const RoundMember& member = round_->members[c.member];
     const Worker* worker = roster_.Find(member.name, member.incarnation);

@@ -10,7 +10,7 @@ namespace rondo::server {
 JobState JobMachine::Impl::StateInWords() const {
   switch (phase_) {
     case Phase::kBorder:
-      return JobState::kWaiting;
+      return resting_ && !Finishing() ? JobState::kPaused : JobState::kWaiting;
     case Phase::kAssembling:
     case Phase::kTraining:
     case Phase::kReducing:
@@ -54,6 +54,8 @@ StatusView JobMachine::Impl::status(absl::Time now) const {
   } else if (!waits_for_.empty()) {
     const auto seconds = absl::ToInt64Seconds(now - phase_since_);
     view.reason = fmt::format("{} (for {} s)", waits_for_, seconds);
+  } else if (history_.pause && round_) {
+    view.reason = fmt::format("a user asked for a pause {}", WhenRoundEnds());
   }
   view.group = group_ ? group_->id : GroupId{};
   view.open_round = round_ ? round_->id : RoundId{};

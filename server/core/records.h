@@ -100,7 +100,7 @@ struct EvaluationRecord {
   RoundId round;
   uint64_t step = 0;
   double loss = 0;
-  double accuracy = 0;
+  std::optional<double> accuracy = {};  // 0 to 1; absent where targets are no classes.
   uint64_t count = 0;
   double seconds = 0;
 };
@@ -130,11 +130,25 @@ struct RewindRecord {
   absl::Time at;
 };
 
-// One line of history for people: kind in snake_case, text in words.
+// One line of history for people: kind in snake_case, text in words; the rest for programs.
 struct NoticeRecord {
   absl::Time at;
   std::string kind;
   std::string text;
+  RoundId round = {};       // That was open; 0: none.
+  std::string worker = {};  // Whom it is about; empty: nobody, or several.
+  double seconds = 0;       // That what it tells of has taken; 0: nothing to tell.
+};
+
+enum class RequestKind { kPause, kResume, kDrain, kCheckpoint };
+
+// What a user asked for and was promised; a later term keeps the promise.
+struct RequestRecord {
+  RequestKind kind = RequestKind::kPause;
+  std::string reason;       // kPause: in the user's words.
+  std::string worker;       // kDrain: who is to go,
+  Incarnation incarnation;  // and its process.
+  absl::Time at;
 };
 
 enum class EndState { kDone, kStopped, kFailed };
@@ -149,9 +163,9 @@ struct EndRecord {
   absl::Time at;
 };
 
-using Record =
-    std::variant<TermRecord, ReferenceRecord, GroupRecord, OrderRecord, CommitRecord, VoidRecord,
-                 EvaluationRecord, CheckpointRecord, NoticeRecord, EndRecord, RewindRecord>;
+using Record = std::variant<TermRecord, ReferenceRecord, GroupRecord, OrderRecord, CommitRecord,
+                            VoidRecord, EvaluationRecord, CheckpointRecord, NoticeRecord, EndRecord,
+                            RewindRecord, RequestRecord>;
 
 }  // namespace rondo::server
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/status/status.h"
+
 namespace rondo::server {
 namespace {
 
@@ -173,6 +175,15 @@ void Script::Handle(const Event& event) {
   if (!crashed) Take(machine.Handle(event, now));
 }
 
+absl::StatusOr<SteerAnswer> Script::Ask(const Event& request) {
+  answer.reset();
+  Handle(request);
+  absl::StatusOr<SteerAnswer> given =
+      answer.value_or(absl::InternalError("the request was not answered"));
+  Run();
+  return given;
+}
+
 void Script::Say(ScriptedWorker& worker, WorkerBody body) {
   to_machine_[worker.stream].push_back({config.job_id, config.term, std::move(body)});
 }
@@ -197,6 +208,7 @@ void Script::Take(Effects effects) {
   crashed = !crash_in_front && crash_after == transactions;
   if (crashed) return;
   wake_at_ = effects.wake_at;
+  if (effects.answer) answer = effects.answer;
   for (Effect& effect : effects.effects) {
     if (const auto* send = std::get_if<Send>(&effect)) {
       to_workers_[send->stream].push_back(send->message);

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "common/mix64.h"
 #include "server/core/history.h"
 #include "server/core/job_machine.h"
@@ -91,6 +92,8 @@ class Script {
   // Time passes: timers fire, heartbeats of connected workers come.
   void Pass(absl::Duration time);
   void Handle(const Event& event);
+  // A user's request; what is under way is delivered after it.
+  absl::StatusOr<SteerAnswer> Ask(const Event& request);
   void Say(ScriptedWorker& worker, WorkerBody body);
   void SayAs(StreamId stream, WorkerMessage message);
 
@@ -124,6 +127,7 @@ class Script {
   std::optional<Finish> finish;
   std::vector<StreamId> closed;
   std::map<StreamId, std::string> close_reasons;
+  std::optional<absl::StatusOr<SteerAnswer>> answer;  // The last one.
 
  private:
   void Take(Effects effects);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <string>
 
 namespace rondo::server {
@@ -20,6 +19,8 @@ v1::JobState Encode(JobState state) {
       return v1::JOB_STATE_WAITING;
     case JobState::kRunning:
       return v1::JOB_STATE_RUNNING;
+    case JobState::kPaused:
+      return v1::JOB_STATE_PAUSED;
     case JobState::kEnding:
       return v1::JOB_STATE_ENDING;
     case JobState::kDone:
@@ -96,7 +97,7 @@ void Encode(const EvaluationRecord& evaluation, v1::Evaluation* out) {
   out->set_round(evaluation.round.value);
   out->set_step(evaluation.step);
   out->set_loss(evaluation.loss);
-  out->set_accuracy(evaluation.accuracy);
+  if (evaluation.accuracy) out->set_accuracy(*evaluation.accuracy);
   out->set_count(evaluation.count);
 }
 
@@ -141,20 +142,24 @@ void EncodeStatus(const CoordinatorStatus& status, const v1::Job& job, uint64_t 
   }
   EncodeCosts(view, out);
   if (view.last_evaluation) Encode(*view.last_evaluation, out->mutable_last_evaluation());
-  if (view.last_evaluation && job.loss() == v1::LOSS_MSE) {
-    out->mutable_last_evaluation()->set_accuracy(std::numeric_limits<double>::quiet_NaN());
-  }
   out->set_members(view.members);
   for (const NumberedNotice& numbered : status.notices) {
     v1::Notice* notice = out->add_events();
     notice->set_number(numbered.number);
-    notice->set_at(UnixSeconds(numbered.notice.at));
-    notice->set_kind(numbered.notice.kind);
-    notice->set_text(numbered.notice.text);
+    EncodeNotice(numbered.notice, notice);
   }
   out->set_parameters(view.parameters);
   out->set_samples_dropped(view.samples_dropped);
   if (view.checkpoint_step) out->set_checkpoint(fmt::format("step-{}", *view.checkpoint_step));
+}
+
+void EncodeNotice(const NoticeRecord& notice, v1::Notice* out) {
+  out->set_at(UnixSeconds(notice.at));
+  out->set_kind(notice.kind);
+  out->set_text(notice.text);
+  out->set_round(notice.round.value);
+  out->set_worker(notice.worker);
+  out->set_seconds(notice.seconds);
 }
 
 void EncodeRound(const RoundRow& row, v1::Round* out) {

@@ -7,6 +7,7 @@
 #include "proto/rondo/v1/jobs.pb.h"
 #include "server/core/job_machine.h"
 #include "server/core/plan.h"
+#include "server/core/records.h"
 #include "server/edge/journal_reader.h"
 #include "server/runtime/coordinator.h"
 
@@ -14,6 +15,8 @@ namespace rondo::server {
 
 void EncodeStatus(const CoordinatorStatus& status, const v1::Job& job, uint64_t term,
                   absl::Time now, v1::Status* out);
+// Without its number.
+void EncodeNotice(const NoticeRecord& notice, v1::Notice* out);
 void EncodeRound(const RoundRow& row, v1::Round* out);
 void EncodeWorker(const WorkerRow& row, absl::Time now, v1::Worker* out);
 // `members`, `parameters`: of the live group, 0 while unknown.

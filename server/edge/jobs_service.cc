@@ -8,10 +8,12 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/status_macros.h"
 #include "server/core/job_machine.h"
 #include "server/core/plan.h"
+#include "server/edge/explain_codec.h"
 #include "server/edge/grpc_status.h"
 #include "server/edge/jobs_codec.h"
 #include "server/edge/watch_rounds.h"
@@ -28,6 +30,29 @@ grpc::ServerUnaryReactor* Reply(grpc::CallbackServerContext* context,
                                 absl::FunctionRef<absl::Status()> answer) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   reactor->Finish(ToGrpc(answer()));
+  return reactor;
+}
+
+absl::Status CheckReason(const std::string& reason) {
+  if (reason.size() <= kReasonBytesMax) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format("the reason has {} bytes, at most {} are allowed",
+                                                reason.size(), kReasonBytesMax));
+}
+
+// Answers once what was decided is on disk.
+template <typename Response>
+grpc::ServerUnaryReactor* AskAndReply(grpc::CallbackServerContext* context,
+                                      Coordinator* coordinator, const Event& request,
+                                      Response* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  coordinator->Ask(request, [reactor, response](const absl::StatusOr<SteerAnswer>& answer) {
+    if (answer.ok()) {
+      response->set_done(answer->done);
+      response->set_step(answer->step);
+      response->set_text(answer->text);
+    }
+    reactor->Finish(ToGrpc(answer.status()));
+  });
   return reactor;
 }
 
@@ -117,19 +142,57 @@ grpc::ServerUnaryReactor* JobsService::GetPlan(grpc::CallbackServerContext* cont
   });
 }
 
-grpc::ServerUnaryReactor* JobsService::StopJob(grpc::CallbackServerContext* context,
-                                               const v1::StopJobRequest* request,
-                                               v1::StopJobResponse*) {
+grpc::ServerUnaryReactor* JobsService::ExplainRound(grpc::CallbackServerContext* context,
+                                                    const v1::ExplainRoundRequest* request,
+                                                    v1::RoundExplanation* response) {
   return Reply(context, [&]() -> absl::Status {
-    if (request->reason().size() > kReasonBytesMax) {
-      return absl::InvalidArgumentError(
-          fmt::format("the reason has {} bytes, at most {} are allowed", request->reason().size(),
-                      kReasonBytesMax));
-    }
-    coordinator_->Submit(
-        StopRequested{request->reason().empty() ? "a user asked for it" : request->reason()});
+    ASSIGN_OR_RETURN(*response, ExplainFromJournal(*journal_, {facts_.policy, facts_.schedule},
+                                                   {request->round()}));
     return absl::OkStatus();
   });
+}
+
+grpc::ServerUnaryReactor* JobsService::Pause(grpc::CallbackServerContext* context,
+                                             const v1::PauseRequest* request,
+                                             v1::PauseResponse* response) {
+  if (absl::Status wrong = CheckReason(request->reason()); !wrong.ok()) {
+    return Reply(context, [&] { return wrong; });
+  }
+  return AskAndReply(context, coordinator_, PauseRequested{request->reason()}, response);
+}
+
+grpc::ServerUnaryReactor* JobsService::Resume(grpc::CallbackServerContext* context,
+                                              const v1::ResumeRequest*,
+                                              v1::ResumeResponse* response) {
+  return AskAndReply(context, coordinator_, ResumeRequested{}, response);
+}
+
+grpc::ServerUnaryReactor* JobsService::DrainWorker(grpc::CallbackServerContext* context,
+                                                   const v1::DrainWorkerRequest* request,
+                                                   v1::DrainWorkerResponse* response) {
+  if (!IsValidWorkerName(request->worker())) {
+    return Reply(context, [] {
+      return absl::InvalidArgumentError(
+          "a worker's name is 1 to 63 letters, digits, dots, dashes or underscores");
+    });
+  }
+  return AskAndReply(context, coordinator_, DrainRequested{request->worker()}, response);
+}
+
+grpc::ServerUnaryReactor* JobsService::SaveCheckpoint(grpc::CallbackServerContext* context,
+                                                      const v1::SaveCheckpointRequest*,
+                                                      v1::SaveCheckpointResponse* response) {
+  return AskAndReply(context, coordinator_, CheckpointRequested{}, response);
+}
+
+grpc::ServerUnaryReactor* JobsService::StopJob(grpc::CallbackServerContext* context,
+                                               const v1::StopJobRequest* request,
+                                               v1::StopJobResponse* response) {
+  if (absl::Status wrong = CheckReason(request->reason()); !wrong.ok()) {
+    return Reply(context, [&] { return wrong; });
+  }
+  const StopRequested stop{request->reason().empty() ? "a user asked for it" : request->reason()};
+  return AskAndReply(context, coordinator_, stop, response);
 }
 
 }  // namespace rondo::server

@@ -1,4 +1,4 @@
-// The gRPC service for users: what is going on, what happened, and stop.
+// The gRPC service for users: what is going on, what happened, and how the job is steered.
 #ifndef RONDO_SERVER_EDGE_JOBS_SERVICE_H_
 #define RONDO_SERVER_EDGE_JOBS_SERVICE_H_
 
@@ -45,6 +45,21 @@ class JobsService final : public v1::Jobs::CallbackService {
                                         v1::ListWorkersResponse* response) override;
   grpc::ServerUnaryReactor* GetPlan(grpc::CallbackServerContext* context,
                                     const v1::GetPlanRequest* request, v1::Plan* response) override;
+  grpc::ServerUnaryReactor* ExplainRound(grpc::CallbackServerContext* context,
+                                         const v1::ExplainRoundRequest* request,
+                                         v1::RoundExplanation* response) override;
+  grpc::ServerUnaryReactor* Pause(grpc::CallbackServerContext* context,
+                                  const v1::PauseRequest* request,
+                                  v1::PauseResponse* response) override;
+  grpc::ServerUnaryReactor* Resume(grpc::CallbackServerContext* context,
+                                   const v1::ResumeRequest* request,
+                                   v1::ResumeResponse* response) override;
+  grpc::ServerUnaryReactor* DrainWorker(grpc::CallbackServerContext* context,
+                                        const v1::DrainWorkerRequest* request,
+                                        v1::DrainWorkerResponse* response) override;
+  grpc::ServerUnaryReactor* SaveCheckpoint(grpc::CallbackServerContext* context,
+                                           const v1::SaveCheckpointRequest* request,
+                                           v1::SaveCheckpointResponse* response) override;
   grpc::ServerUnaryReactor* StopJob(grpc::CallbackServerContext* context,
                                     const v1::StopJobRequest* request,
                                     v1::StopJobResponse* response) override;

@@ -39,7 +39,7 @@ CommitRecord Commit(uint64_t round) {
   return commit;
 }
 
-// StreamClosed{n} commits round n; StopRequested ends the job.
+// StreamClosed{n} commits round n; StopRequested ends the job; a drain knows worker w0 alone.
 Effects Decide(const Event& event, absl::Time) {
   Effects effects;
   if (const auto* closed = std::get_if<StreamClosed>(&event)) {
@@ -48,6 +48,17 @@ Effects Decide(const Event& event, absl::Time) {
   } else if (const auto* stop = std::get_if<StopRequested>(&event)) {
     effects.records.push_back(NoticeRecord{absl::UnixEpoch(), "stopping", stop->reason});
     effects.effects.push_back(Finish{0, stop->reason});
+    effects.answer = SteerAnswer{false, 200, "stops at step 200"};
+  } else if (const auto* pause = std::get_if<PauseRequested>(&event)) {
+    effects.records.push_back(NoticeRecord{absl::UnixEpoch(), "pause_requested", pause->reason});
+    effects.answer = SteerAnswer{false, 210, "pauses at step 210"};
+  } else if (std::holds_alternative<ResumeRequested>(event)) {
+    effects.answer = SteerAnswer{true, 210, "goes on"};
+  } else if (const auto* drain = std::get_if<DrainRequested>(&event)) {
+    effects.answer = SteerAnswer{true, 200, "leaves at once"};
+    if (drain->worker != "w0") effects.answer = absl::NotFoundError("did you mean 'w0'?");
+  } else if (std::holds_alternative<CheckpointRequested>(event)) {
+    effects.answer = absl::FailedPreconditionError("nothing is trained yet");
   }
   return effects;
 }
@@ -249,6 +260,60 @@ TEST_F(JobsServiceTest, TellsThePlan) {
   EXPECT_EQ(plan.lengths(0).length(), 20u);
   EXPECT_EQ(plan.bytes_per_sync(), 4000u);
   EXPECT_EQ(plan.job().name(), "digits");
+}
+
+TEST_F(JobsServiceTest, AnswersRequestsOfUsers) {
+  grpc::ClientContext pausing;
+  v1::PauseRequest pause;
+  pause.set_reason("lunch");
+  v1::PauseResponse paused;
+  ASSERT_TRUE(stub_->Pause(&pausing, pause, &paused).ok());
+  EXPECT_FALSE(paused.done());
+  EXPECT_EQ(paused.step(), 210u);
+  EXPECT_EQ(paused.text(), "pauses at step 210");
+  // It was on disk before the answer.
+  EXPECT_EQ(reader_->Notices(1, 10)->at(0).text, "lunch");
+  grpc::ClientContext resuming;
+  v1::ResumeResponse resumed;
+  ASSERT_TRUE(stub_->Resume(&resuming, {}, &resumed).ok());
+  EXPECT_TRUE(resumed.done());
+  grpc::ClientContext saving;
+  v1::SaveCheckpointResponse saved;
+  EXPECT_EQ(stub_->SaveCheckpoint(&saving, {}, &saved).error_code(),
+            grpc::StatusCode::FAILED_PRECONDITION);
+}
+
+TEST_F(JobsServiceTest, DrainsAWorkerByItsName) {
+  const auto drain = [this](const std::string& worker) {
+    grpc::ClientContext context;
+    v1::DrainWorkerRequest request;
+    request.set_worker(worker);
+    v1::DrainWorkerResponse response;
+    return stub_->DrainWorker(&context, request, &response);
+  };
+  EXPECT_TRUE(drain("w0").ok());
+  EXPECT_EQ(drain("w1").error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_THAT(drain("w1").error_message(), HasSubstr("'w0'"));
+  EXPECT_EQ(drain("").error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(drain(std::string(64, 'x')).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(JobsServiceTest, RefusesReasonsThatAreTooLong) {
+  grpc::ClientContext context;
+  v1::PauseRequest request;
+  request.set_reason(std::string(1001, 'x'));
+  v1::PauseResponse response;
+  EXPECT_EQ(stub_->Pause(&context, request, &response).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(JobsServiceTest, ARoundThatWasNeverOrderedIsNotExplained) {
+  grpc::ClientContext context;
+  v1::ExplainRoundRequest request;
+  request.set_round(7);
+  v1::RoundExplanation response;
+  EXPECT_EQ(stub_->ExplainRound(&context, request, &response).error_code(),
+            grpc::StatusCode::NOT_FOUND);
 }
 
 TEST_F(JobsServiceTest, StopsTheJobWithTheUsersReason) {

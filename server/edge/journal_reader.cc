@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -28,9 +29,9 @@ struct Numbered {
 
 // Appends the records of one table; the columns of `sql` are seq and record.
 template <typename Decode>
-absl::Status Collect(SqliteDatabase& db, const char* sql, Decode decode,
+absl::Status Collect(SqliteDatabase& db, const std::string& sql, Decode decode,
                      std::vector<Numbered>* out) {
-  ASSIGN_OR_RETURN(SqliteStatement statement, db.Prepare(sql));
+  ASSIGN_OR_RETURN(SqliteStatement statement, db.Prepare(sql.c_str()));
   for (;;) {
     ASSIGN_OR_RETURN(const bool row, statement.Step());
     if (!row) return absl::OkStatus();
@@ -48,16 +49,50 @@ absl::StatusOr<CommitRecord> UnsealCommit(const SqliteStatement& statement, int 
   return DecodeCommit(commit, ledger);
 }
 
-absl::Status CollectCommits(SqliteDatabase& db, std::vector<Numbered>* out) {
-  ASSIGN_OR_RETURN(SqliteStatement statement,
-                   db.Prepare("SELECT c.seq, c.record, l.record FROM commits c JOIN ledger l "
-                              "ON l.seq = c.seq"));
+absl::Status CollectCommits(SqliteDatabase& db, const std::string& where,
+                            std::vector<Numbered>* out) {
+  const std::string sql = fmt::format(
+      "SELECT * FROM (SELECT c.seq AS seq, c.record, l.record FROM commits c JOIN ledger l "
+      "ON l.seq = c.seq) {}",
+      where);
+  ASSIGN_OR_RETURN(SqliteStatement statement, db.Prepare(sql.c_str()));
   for (;;) {
     ASSIGN_OR_RETURN(const bool row, statement.Step());
     if (!row) return absl::OkStatus();
     ASSIGN_OR_RETURN(CommitRecord commit, UnsealCommit(statement, 1));
     out->push_back({statement.Integer(0), std::move(commit)});
   }
+}
+
+// The records that `where` picks by their `seq`, in the order of decisions.
+absl::StatusOr<std::vector<Numbered>> ReadWhere(SqliteDatabase& db, const std::string& where) {
+  std::vector<Numbered> all;
+  const auto collect = [&]() -> absl::Status {
+    const auto from = [&](const char* table, auto decode) {
+      return Collect(db, fmt::format("SELECT seq, record FROM \"{}\" {}", table, where), decode,
+                     &all);
+    };
+    RETURN_IF_ERROR(from("terms", DecodeTerm));
+    RETURN_IF_ERROR(from("reference", DecodeReference));
+    RETURN_IF_ERROR(from("groups", DecodeGroup));
+    RETURN_IF_ERROR(from("orders", DecodeOrder));
+    RETURN_IF_ERROR(CollectCommits(db, where, &all));
+    RETURN_IF_ERROR(from("voids", DecodeVoid));
+    RETURN_IF_ERROR(from("evaluations", DecodeEvaluation));
+    RETURN_IF_ERROR(from("checkpoints", DecodeCheckpoint));
+    RETURN_IF_ERROR(from("notices", DecodeNotice));
+    RETURN_IF_ERROR(from("rewinds", DecodeRewind));
+    RETURN_IF_ERROR(from("requests", DecodeRequest));
+    return from("end", DecodeEnd);
+  };
+  // One transaction: the tables are read at one moment.
+  RETURN_IF_ERROR(db.Run("BEGIN"));
+  const absl::Status status = collect();
+  RETURN_IF_ERROR(db.Run("COMMIT"));
+  RETURN_IF_ERROR(status);
+  std::sort(all.begin(), all.end(),
+            [](const Numbered& a, const Numbered& b) { return a.seq < b.seq; });
+  return all;
 }
 
 }  // namespace
@@ -185,36 +220,58 @@ absl::StatusOr<std::vector<CheckpointRecord>> JournalReader::Checkpoints() {
 
 absl::StatusOr<std::vector<Record>> JournalReader::Records() {
   absl::MutexLock lock(&mutex_);
-  std::vector<Numbered> all;
-  const auto collect = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS -> absl::Status {
-    // One transaction: the tables are read at one moment.
-    RETURN_IF_ERROR(Collect(db_, "SELECT seq, record FROM terms", DecodeTerm, &all));
-    RETURN_IF_ERROR(Collect(db_, "SELECT seq, record FROM \"reference\"", DecodeReference, &all));
-    RETURN_IF_ERROR(Collect(db_, "SELECT seq, record FROM \"groups\"", DecodeGroup, &all));
-    RETURN_IF_ERROR(Collect(db_, "SELECT seq, record FROM orders", DecodeOrder, &all));
-    RETURN_IF_ERROR(CollectCommits(db_, &all));
-    RETURN_IF_ERROR(Collect(db_, "SELECT seq, record FROM voids", DecodeVoid, &all));
-    RETURN_IF_ERROR(Collect(db_, "SELECT seq, record FROM evaluations", DecodeEvaluation, &all));
-    RETURN_IF_ERROR(Collect(db_, "SELECT seq, record FROM checkpoints", DecodeCheckpoint, &all));
-    RETURN_IF_ERROR(Collect(db_, "SELECT seq, record FROM notices", DecodeNotice, &all));
-    RETURN_IF_ERROR(Collect(db_, "SELECT seq, record FROM rewinds", DecodeRewind, &all));
-    return Collect(db_, "SELECT seq, record FROM \"end\"", DecodeEnd, &all);
-  };
-  RETURN_IF_ERROR(db_.Run("BEGIN"));
-  const absl::Status status = collect();
-  RETURN_IF_ERROR(db_.Run("COMMIT"));
-  if (!status.ok()) return Named(path_, status);
-  std::sort(all.begin(), all.end(),
-            [](const Numbered& a, const Numbered& b) { return a.seq < b.seq; });
+  absl::StatusOr<std::vector<Numbered>> all = ReadWhere(db_, "");
+  if (!all.ok()) return Named(path_, all.status());
   std::vector<Record> records;
-  records.reserve(all.size());
-  for (Numbered& one : all) {
+  records.reserve(all->size());
+  for (Numbered& one : *all) {
     records.push_back(std::move(one.record));
     if (one.seq == static_cast<int64_t>(records.size())) continue;
     return absl::DataLossError(fmt::format(
         "{}: the record with number {} is {}", path_, std::min<int64_t>(one.seq, records.size()),
         one.seq > static_cast<int64_t>(records.size()) ? "missing" : "there twice"));
   }
+  return records;
+}
+
+absl::StatusOr<RoundId> JournalReader::LastOrdered() {
+  absl::MutexLock lock(&mutex_);
+  ASSIGN_OR_RETURN(const int64_t round, db_.Integer("SELECT coalesce(max(round), 0) FROM orders"));
+  return RoundId{static_cast<uint64_t>(round)};
+}
+
+absl::StatusOr<std::vector<Record>> JournalReader::RecordsAround(RoundId round) {
+  absl::MutexLock lock(&mutex_);
+  const auto integer = [this](const std::string& sql)
+                           ABSL_NO_THREAD_SAFETY_ANALYSIS { return db_.Integer(sql.c_str()); };
+  ASSIGN_OR_RETURN(const int64_t first,
+                   integer(fmt::format("SELECT coalesce(min(seq), 0) FROM orders WHERE round = {}",
+                                       round.value)));
+  if (first == 0) {
+    ASSIGN_OR_RETURN(const int64_t last, integer("SELECT coalesce(max(round), 0) FROM orders"));
+    return absl::NotFoundError(
+        last == 0 ? fmt::format("round {} was never ordered; no round was", round)
+                  : fmt::format("round {} was never ordered; the last one is {}", round, last));
+  }
+  ASSIGN_OR_RETURN(
+      const int64_t before,
+      integer(fmt::format("SELECT coalesce((SELECT seq FROM commits WHERE seq < {} ORDER BY seq "
+                          "DESC LIMIT 1 OFFSET 1), 0)",
+                          first)));
+  ASSIGN_OR_RETURN(const int64_t next,
+                   integer(fmt::format(
+                       "SELECT coalesce(min(seq), {}) FROM orders WHERE seq > {} AND round <> {}",
+                       std::numeric_limits<int64_t>::max(), first, round.value)));
+  const std::string where = fmt::format(
+      "WHERE seq BETWEEN {} AND {} OR seq IN (SELECT seq FROM rewinds WHERE seq > {}) OR seq IN "
+      "(SELECT g.seq FROM \"groups\" g JOIN orders o ON o.group_id = g.group_id "
+      "WHERE o.round = {})",
+      before, next, first, round.value);
+  absl::StatusOr<std::vector<Numbered>> all = ReadWhere(db_, where);
+  if (!all.ok()) return Named(path_, all.status());
+  std::vector<Record> records;
+  records.reserve(all->size());
+  for (Numbered& one : *all) records.push_back(std::move(one.record));
   return records;
 }
 

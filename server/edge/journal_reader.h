@@ -51,6 +51,10 @@ class JournalReader {
   // The whole history in the order of decisions. DataLoss also when the number of a record is
   // missing or there twice.
   absl::StatusOr<std::vector<Record>> Records();
+  // What ExplainRound (server/core/explain.h) needs of it. Errors also: NotFound: no such order.
+  absl::StatusOr<std::vector<Record>> RecordsAround(RoundId round);
+  // The round of the newest order; none: 0.
+  absl::StatusOr<RoundId> LastOrdered();
 
  private:
   JournalReader(std::string path, SqliteDatabase db) : path_(std::move(path)), db_(std::move(db)) {}

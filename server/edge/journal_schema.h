@@ -46,6 +46,8 @@ CREATE TABLE "end" (seq INTEGER PRIMARY KEY, state TEXT NOT NULL, reason TEXT NO
   record BLOB NOT NULL);
 CREATE TABLE rewinds (seq INTEGER PRIMARY KEY, to_round INTEGER NOT NULL, to_step INTEGER NOT NULL,
   first_undone INTEGER NOT NULL, reason TEXT NOT NULL, at REAL NOT NULL, record BLOB NOT NULL);
+CREATE TABLE requests (seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, worker TEXT NOT NULL,
+  reason TEXT NOT NULL, at REAL NOT NULL, record BLOB NOT NULL);
 )sql";
 
 // The number of the newest record; 0: none.
@@ -56,7 +58,8 @@ SELECT max(seq) FROM (SELECT 0 AS seq
   UNION ALL SELECT max(seq) FROM commits UNION ALL SELECT max(seq) FROM voids
   UNION ALL SELECT max(seq) FROM evaluations
   UNION ALL SELECT max(seq) FROM checkpoints UNION ALL SELECT max(seq) FROM notices
-  UNION ALL SELECT max(seq) FROM "end" UNION ALL SELECT max(seq) FROM rewinds)
+  UNION ALL SELECT max(seq) FROM "end" UNION ALL SELECT max(seq) FROM rewinds
+  UNION ALL SELECT max(seq) FROM requests)
 )sql";
 
 }  // namespace rondo::server

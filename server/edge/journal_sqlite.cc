@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -17,6 +18,8 @@
 
 namespace rondo::server {
 namespace {
+
+constexpr double kNoAccuracy = std::numeric_limits<double>::quiet_NaN();  // NULL, to SQLite.
 
 double Seconds(absl::Time time) { return absl::ToDoubleSeconds(time - absl::UnixEpoch()); }
 
@@ -40,6 +43,20 @@ std::string_view EndName(EndState state) {
       return "stopped";
     case EndState::kFailed:
       return "failed";
+  }
+  return "unknown";
+}
+
+std::string_view RequestName(RequestKind kind) {
+  switch (kind) {
+    case RequestKind::kPause:
+      return "pause";
+    case RequestKind::kResume:
+      return "resume";
+    case RequestKind::kDrain:
+      return "drain";
+    case RequestKind::kCheckpoint:
+      return "checkpoint";
   }
   return "unknown";
 }
@@ -85,6 +102,7 @@ struct SqliteJournal::Statements {
   absl::Status Put(const NoticeRecord& record);
   absl::Status Put(const EndRecord& record);
   absl::Status Put(const RewindRecord& record);
+  absl::Status Put(const RequestRecord& record);
 
   SqliteDatabase db;
   int64_t seq = 0;                                         // Of the record being written.
@@ -192,7 +210,7 @@ absl::Status SqliteJournal::Statements::Put(const EvaluationRecord& record) {
       .Bind(record.round.value)
       .Bind(record.step)
       .Bind(record.loss)
-      .Bind(record.accuracy)
+      .Bind(record.accuracy.value_or(kNoAccuracy))
       .Bind(record.count)
       .BindBlob(Seal(EncodeEvaluation(record)))
       .Run();
@@ -245,6 +263,18 @@ absl::Status SqliteJournal::Statements::Put(const RewindRecord& record) {
       .BindText(record.reason)
       .Bind(Seconds(record.at))
       .BindBlob(Seal(EncodeRewind(record)))
+      .Run();
+}
+
+absl::Status SqliteJournal::Statements::Put(const RequestRecord& record) {
+  ASSIGN_OR_RETURN(SqliteStatement* const insert,
+                   Get(11, "INSERT INTO requests VALUES (?,?,?,?,?,?)"));
+  return insert->Bind(seq)
+      .BindText(RequestName(record.kind))
+      .BindText(record.worker)
+      .BindText(record.reason)
+      .Bind(Seconds(record.at))
+      .BindBlob(Seal(EncodeRequest(record)))
       .Run();
 }
 

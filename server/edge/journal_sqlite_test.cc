@@ -125,9 +125,11 @@ std::vector<Record> AllKinds() {
           VoidRecord{{3}, "nobody has it"},
           EvaluationRecord{{2}, 30, 0.5, 0.75, 297, 0.25},
           CheckpointRecord{{2}, 30, kBig},
-          NoticeRecord{kNow, "ended", ""},
+          NoticeRecord{kNow, "ended", "", {7}, "worker-1", 0.5},
           end,
-          RewindRecord{{2}, 30, {4}, "nobody \xff holds it", kNow}};
+          RewindRecord{{2}, 30, {4}, "nobody \xff holds it", kNow},
+          RequestRecord{RequestKind::kPause, "lunch \xff", "", {}, kNow},
+          RequestRecord{RequestKind::kDrain, "", "worker-1", {kBig}, kNow}};
 }
 
 // The bytes of a record: equal if and only if the records are.
@@ -146,6 +148,7 @@ std::string Bytes(const Record& record) {
     std::string operator()(const NoticeRecord& r) { return EncodeNotice(r); }
     std::string operator()(const EndRecord& r) { return EncodeEnd(r); }
     std::string operator()(const RewindRecord& r) { return EncodeRewind(r); }
+    std::string operator()(const RequestRecord& r) { return EncodeRequest(r); }
   };
   return std::visit(Encode(), record);
 }
@@ -263,6 +266,35 @@ TEST_F(JournalSqliteTest, WhatARewindHasUndoneIsNoAnswer) {
   EXPECT_THAT(evaluations, IsEmpty());
   ASSERT_OK_AND_ASSIGN(const std::vector<Record> records, reader->Records());
   EXPECT_THAT(records, SizeIs(8));
+}
+
+TEST_F(JournalSqliteTest, GivesTheRecordsAroundARound) {
+  const auto order = [](uint64_t round) {
+    OrderRecord record = Order1();
+    record.round = {round};
+    record.group = {1};
+    return record;
+  };
+  GroupRecord group = Group();
+  group.group = {1};
+  ASSERT_OK(Make()->Write({TermRecord{{1}, kNow}, group, order(1), Commit(1), order(2),
+                           NoticeRecord{kNow, "here", ""}, Commit(2), order(3),
+                           NoticeRecord{kNow, "later", ""}, Commit(3),
+                           RewindRecord{{1}, 10, {2}, "lost", kNow}}));
+  ASSERT_OK_AND_ASSIGN(const auto reader, JournalReader::Open(path_));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Record> around, reader->RecordsAround({3}));
+  std::vector<std::string> kinds;
+  for (const Record& record : around) kinds.push_back(std::to_string(record.index()));
+  // The order's group, the last commit but one before it, ..., and the rewind.
+  const std::vector<Record> expected = {group,          Commit(1), order(2),
+                                        NoticeRecord{}, Commit(2), order(3),
+                                        NoticeRecord{}, Commit(3), RewindRecord{}};
+  std::vector<std::string> wanted;
+  for (const Record& record : expected) wanted.push_back(std::to_string(record.index()));
+  EXPECT_EQ(kinds, wanted);
+  EXPECT_THAT(reader->RecordsAround({7}), StatusIs(absl::StatusCode::kNotFound));
+  ASSERT_OK_AND_ASSIGN(const RoundId last, reader->LastOrdered());
+  EXPECT_EQ(last, RoundId{3});
 }
 
 TEST_F(JournalSqliteTest, ANewRunHasNoEndAndNoRounds) {

@@ -20,6 +20,7 @@ static_assert(static_cast<int>(StateNeed::kFile) + 1 == v1::STATE_NEED_FILE);
 static_assert(static_cast<int>(RoundMode::kLocal) + 1 == v1::MODE_LOCAL);
 static_assert(static_cast<int>(Collective::kSparse) + 1 == v1::COLLECTIVE_KIND_SPARSE);
 static_assert(static_cast<int>(EndState::kFailed) + 1 == v1::END_STATE_FAILED);
+static_assert(static_cast<int>(RequestKind::kCheckpoint) + 1 == v1::REQUEST_KIND_CHECKPOINT);
 
 template <typename Wire, typename Core>
 Wire ToWire(Core value) {
@@ -274,7 +275,7 @@ std::string EncodeEvaluation(const EvaluationRecord& record) {
   out.set_round(record.round.value);
   out.set_step(record.step);
   out.set_loss(record.loss);
-  out.set_accuracy(record.accuracy);
+  if (record.accuracy) out.set_accuracy(*record.accuracy);
   out.set_count(record.count);
   out.set_seconds(record.seconds);
   return out.SerializeAsString();
@@ -282,8 +283,9 @@ std::string EncodeEvaluation(const EvaluationRecord& record) {
 
 absl::StatusOr<EvaluationRecord> DecodeEvaluation(std::string_view bytes) {
   ASSIGN_OR_RETURN(const v1::EvaluationRecord in, Parse<v1::EvaluationRecord>(bytes, "evaluation"));
-  return EvaluationRecord{{in.round()},  in.step(),  in.loss(),
-                          in.accuracy(), in.count(), in.seconds()};
+  EvaluationRecord record{{in.round()}, in.step(), in.loss(), {}, in.count(), in.seconds()};
+  if (in.has_accuracy()) record.accuracy = in.accuracy();
+  return record;
 }
 
 std::string EncodeVoid(const VoidRecord& record) {
@@ -322,12 +324,16 @@ std::string EncodeNotice(const NoticeRecord& record) {
   out.set_at_micros(ToMicros(record.at));
   out.set_kind(record.kind);
   out.set_text(record.text);
+  out.set_round(record.round.value);
+  out.set_worker(record.worker);
+  out.set_seconds(record.seconds);
   return out.SerializeAsString();
 }
 
 absl::StatusOr<NoticeRecord> DecodeNotice(std::string_view bytes) {
   ASSIGN_OR_RETURN(const v1::NoticeRecord in, Parse<v1::NoticeRecord>(bytes, "notice"));
-  return NoticeRecord{FromMicros(in.at_micros()), in.kind(), in.text()};
+  return NoticeRecord{
+      FromMicros(in.at_micros()), in.kind(), in.text(), {in.round()}, in.worker(), in.seconds()};
 }
 
 std::string EncodeEnd(const EndRecord& record) {
@@ -368,6 +374,26 @@ absl::StatusOr<RewindRecord> DecodeRewind(std::string_view bytes) {
   ASSIGN_OR_RETURN(const v1::RewindRecord in, Parse<v1::RewindRecord>(bytes, "rewind"));
   return RewindRecord{
       {in.to_round()}, in.to_step(), {in.first_undone()}, in.reason(), FromMicros(in.at_micros())};
+}
+
+std::string EncodeRequest(const RequestRecord& record) {
+  v1::RequestRecord out;
+  out.set_kind(ToWire<v1::RequestKind>(record.kind));
+  out.set_reason(record.reason);
+  out.set_worker(record.worker);
+  out.set_incarnation(record.incarnation.value);
+  out.set_at_micros(ToMicros(record.at));
+  return out.SerializeAsString();
+}
+
+absl::StatusOr<RequestRecord> DecodeRequest(std::string_view bytes) {
+  ASSIGN_OR_RETURN(const v1::RequestRecord in, Parse<v1::RequestRecord>(bytes, "request"));
+  RequestRecord record{.reason = in.reason(),
+                       .worker = in.worker(),
+                       .incarnation = {in.incarnation()},
+                       .at = FromMicros(in.at_micros())};
+  ASSIGN_OR_RETURN(record.kind, FromWire(in.kind(), RequestKind::kCheckpoint, "request"));
+  return record;
 }
 
 }  // namespace rondo::server

@@ -24,6 +24,7 @@ std::string EncodeCheckpoint(const CheckpointRecord& record);
 std::string EncodeNotice(const NoticeRecord& record);
 std::string EncodeEnd(const EndRecord& record);
 std::string EncodeRewind(const RewindRecord& record);
+std::string EncodeRequest(const RequestRecord& record);
 
 // Errors: DataLoss when the bytes are no such record or hold an enum value that is unknown.
 absl::StatusOr<TermRecord> DecodeTerm(std::string_view bytes);
@@ -37,6 +38,7 @@ absl::StatusOr<CheckpointRecord> DecodeCheckpoint(std::string_view bytes);
 absl::StatusOr<NoticeRecord> DecodeNotice(std::string_view bytes);
 absl::StatusOr<EndRecord> DecodeEnd(std::string_view bytes);
 absl::StatusOr<RewindRecord> DecodeRewind(std::string_view bytes);
+absl::StatusOr<RequestRecord> DecodeRequest(std::string_view bytes);
 
 }  // namespace rondo::server
 

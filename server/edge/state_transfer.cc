@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <fstream>
 #include <memory>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "common/status_macros.h"
 #include "server/core/messages.h"
+#include "server/edge/state_file_codec.h"
 
 namespace rondo::server {
 namespace {
@@ -16,17 +18,9 @@ namespace {
 constexpr size_t kChunkBytesMax = size_t{1} << 20;
 
 absl::StatusOr<StateFile> ParseFile(v1::StateFile file) {
-  switch (file) {
-    case v1::STATE_FILE_PARAMETERS:
-      return StateFile::kParameters;
-    case v1::STATE_FILE_BUFFERS:
-      return StateFile::kBuffers;
-    case v1::STATE_FILE_LOCAL:
-      return StateFile::kLocal;
-    default:
-      return absl::InvalidArgumentError(fmt::format(
-          "state file kind {} is not one of PARAMETERS, BUFFERS, LOCAL", static_cast<int>(file)));
-  }
+  if (const std::optional<StateFile> kind = StateFileOf(file)) return *kind;
+  return absl::InvalidArgumentError(fmt::format(
+      "state file kind {} is not one of PARAMETERS, BUFFERS, LOCAL", static_cast<int>(file)));
 }
 
 absl::Status CheckJob(const std::string& given, const std::string& job_id) {

@@ -2,6 +2,7 @@
 #include <span>
 #include <type_traits>
 
+#include "server/edge/state_file_codec.h"
 #include "server/edge/training_codec.h"
 
 namespace rondo::server {
@@ -99,18 +100,6 @@ v1::StateNeed WireOf(StateNeed need) {
       return v1::STATE_NEED_FILE;
   }
   return v1::STATE_NEED_UNSPECIFIED;
-}
-
-v1::StateFile WireOf(StateFile file) {
-  switch (file) {
-    case StateFile::kParameters:
-      return v1::STATE_FILE_PARAMETERS;
-    case StateFile::kBuffers:
-      return v1::STATE_FILE_BUFFERS;
-    case StateFile::kLocal:
-      return v1::STATE_FILE_LOCAL;
-  }
-  return v1::STATE_FILE_UNSPECIFIED;
 }
 
 v1::GoodbyeReason WireOf(GoodbyeReason reason) {

@@ -2,6 +2,7 @@
 
 #include "common/status_macros.h"
 #include "server/edge/field_checks.h"
+#include "server/edge/state_file_codec.h"
 #include "server/edge/training_codec.h"
 
 namespace rondo::server {
@@ -74,19 +75,6 @@ std::optional<FailureCause> CauseOf(v1::FailureCause value) {
       return FailureCause::kInternal;
     case v1::FAILURE_CAUSE_FILE:
       return FailureCause::kFile;
-    default:
-      return std::nullopt;
-  }
-}
-
-std::optional<StateFile> FileOf(v1::StateFile value) {
-  switch (value) {
-    case v1::STATE_FILE_PARAMETERS:
-      return StateFile::kParameters;
-    case v1::STATE_FILE_BUFFERS:
-      return StateFile::kBuffers;
-    case v1::STATE_FILE_LOCAL:
-      return StateFile::kLocal;
     default:
       return std::nullopt;
   }
@@ -294,7 +282,7 @@ absl::StatusOr<WorkerBody> Parse(const v1::Saved& in) {
   check.Require(in.files_size() > 0, "files", "is missing");
   check.Require(in.files_size() <= kListMax, "files", "has more than 4096 entries");
   for (const v1::SavedFile& file : in.files()) {
-    out.files.push_back({check.Enum("files.file", file.file(), FileOf(file.file())),
+    out.files.push_back({check.Enum("files.file", file.file(), StateFileOf(file.file())),
                          check.Count("files.size", file.size()),
                          check.RequiredText("files.sha256", file.sha256())});
   }

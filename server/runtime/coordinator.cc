@@ -57,6 +57,8 @@ void Coordinator::Stop() {
     journal_thread = std::move(journal_thread_);
   }
   journal_thread.reset();
+  absl::MutexLock lock(&mutex_);
+  DropHeld(absl::UnavailableError("the coordinator has ended"));
 }
 
 void Coordinator::Start(StreamSink* streams, CheckpointSink* checkpoints) {
@@ -77,6 +79,19 @@ void Coordinator::Submit(const Event& event) {
   Absorb(machine_->Handle(event, clock_->Now()));
 }
 
+void Coordinator::Ask(const Event& request, Answered answered) {
+  absl::MutexLock lock(&mutex_);
+  mutex_.Await(absl::Condition(&started_));
+  if (journal_failed_ || stopping_) {
+    return answered(absl::UnavailableError("the coordinator is ending"));
+  }
+  if (blocked_) {
+    return answered(absl::UnavailableError(
+        fmt::format("the journal cannot be written, so nothing is decided: {}", blocked_text_)));
+  }
+  Absorb(machine_->Handle(request, clock_->Now()), answered);
+}
+
 void Coordinator::FireDueTimer() {
   absl::MutexLock lock(&mutex_);
   const absl::Time now = clock_->Now();
@@ -84,7 +99,7 @@ void Coordinator::FireDueTimer() {
   Absorb(machine_->Handle(TimerFired{}, now));
 }
 
-void Coordinator::Absorb(Effects effects) {
+void Coordinator::Absorb(Effects effects, const Answered& answered) {
   if (effects.wake_at != wake_at_) {
     wake_at_ = effects.wake_at;
     timer_news_ = true;
@@ -92,9 +107,23 @@ void Coordinator::Absorb(Effects effects) {
   if (!effects.records.empty()) {
     journal_thread_->Append(++last_batch_, std::move(effects.records));
   }
-  if (effects.effects.empty()) return;
-  held_.push_back({last_batch_, std::move(effects.effects)});
+  if (effects.effects.empty() && answered == nullptr) return;
+  held_.push_back({last_batch_, std::move(effects.effects), nullptr});
+  if (answered != nullptr) {
+    const absl::StatusOr<SteerAnswer> answer =
+        effects.answer.value_or(absl::InternalError("the request was not answered"));
+    held_.back().answer = [answered, answer](const absl::Status& given) {
+      answered(given.ok() ? answer : given);
+    };
+  }
   ReleaseDurable();
+}
+
+void Coordinator::DropHeld(const absl::Status& why) {
+  for (const Held& held : held_) {
+    if (held.answer != nullptr) held.answer(why);
+  }
+  held_.clear();
 }
 
 void Coordinator::ReleaseDurable() {
@@ -102,6 +131,7 @@ void Coordinator::ReleaseDurable() {
     const Held held = std::move(held_.front());
     held_.pop_front();
     for (const Effect& effect : held.effects) Perform(effect);
+    if (held.answer != nullptr) held.answer(absl::OkStatus());
   }
 }
 
@@ -156,6 +186,11 @@ void Coordinator::OnBlocked(std::string text) {
   LogEvent(LogLevel::kError, "journal_blocked", {{"text", text}});
   blocked_ = true;
   blocked_text_ = std::move(text);
+  for (Held& held : held_) {
+    if (held.answer == nullptr) continue;
+    std::exchange(held.answer, nullptr)(absl::UnavailableError(fmt::format(
+        "the journal cannot be written; the request takes effect once it can: {}", blocked_text_)));
+  }
 }
 
 void Coordinator::OnUnblocked() {
@@ -173,7 +208,7 @@ void Coordinator::OnJournalFailed(const absl::Status& status) {
       status.ToString());
   LogEvent(LogLevel::kError, "journal_failed", {{"text", text}});
   journal_failed_ = true;
-  held_.clear();
+  DropHeld(absl::UnavailableError("the journal could not be written"));
   End({kExitInternal, text});
 }
 

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -18,6 +19,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "common/clock.h"
@@ -107,6 +109,13 @@ class Coordinator {
   // One event, decided at the clock's time. Never waits for the disk.
   void Submit(const Event& event);
 
+  // A user's request. `answered` is called once: when what was decided is on disk, or with
+  // Unavailable when that cannot be (the disk is full, the journal has failed, the coordinator
+  // stops). Called under the coordinator's lock, maybe before Ask returns: it must return at once
+  // and must not call the coordinator.
+  using Answered = std::function<void(const absl::StatusOr<SteerAnswer>&)>;
+  void Ask(const Event& request, Answered answered);
+
   // Fires the machine's timer if its time has come.
   void FireDueTimer();
 
@@ -127,9 +136,12 @@ class Coordinator {
   struct Held {
     uint64_t batch = 0;
     std::vector<Effect> effects;
+    std::function<void(const absl::Status&)> answer;  // With why it cannot be given, else OK.
   };
 
-  void Absorb(Effects effects) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Absorb(Effects effects, const Answered& answered = nullptr)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void DropHeld(const absl::Status& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ReleaseDurable() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Perform(const Effect& effect) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void End(Outcome outcome) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "common/clock.h"
@@ -54,6 +55,16 @@ Effects Script(const Event& event, absl::Time) {
     effects.effects.push_back(CloseStream{{1}, "bye"});
     effects.effects.push_back(Finish{3, "asked"});
   }
+  return effects;
+}
+
+// Answers a drain; journals it if the name is not "free".
+Effects Steered(const Event& event, absl::Time now) {
+  const auto* drain = std::get_if<DrainRequested>(&event);
+  if (drain == nullptr) return Script(event, now);
+  Effects effects;
+  if (drain->worker != "free") effects.records.push_back(Note("drain"));
+  effects.answer = SteerAnswer{true, 7, drain->worker};
   return effects;
 }
 
@@ -123,6 +134,64 @@ TEST_F(CoordinatorTest, HoldsMessagesBehindRecordsThatHaveNoMessage) {
   EXPECT_THAT(streams_.lines(), IsEmpty());
   journal_.Release();
   streams_.WaitForLines(1);
+}
+
+// An answer that may come later, from another thread.
+class Reply {
+ public:
+  Coordinator::Answered Fill() {
+    return [this](const absl::StatusOr<SteerAnswer>& answer) {
+      answer_ = answer;
+      given_.Notify();
+    };
+  }
+  bool given() const { return given_.HasBeenNotified(); }
+  const absl::StatusOr<SteerAnswer>& Wait() {
+    given_.WaitForNotification();
+    return answer_;
+  }
+
+ private:
+  absl::StatusOr<SteerAnswer> answer_;
+  absl::Notification given_;
+};
+
+TEST_F(CoordinatorTest, AnswersAUserOnceTheRequestIsOnDisk) {
+  Begin(Steered);
+  journal_.Hold();
+  Reply drain;
+  Reply behind;
+  coordinator_->Ask(DrainRequested{"w0"}, drain.Fill());
+  coordinator_->Ask(DrainRequested{"free"}, behind.Fill());
+  journal_.WaitForAttempts(1);
+  EXPECT_FALSE(drain.given());
+  EXPECT_FALSE(behind.given());
+  journal_.Release();
+  EXPECT_EQ(drain.Wait()->text, "w0");
+  EXPECT_EQ(behind.Wait()->text, "free");
+}
+
+TEST_F(CoordinatorTest, AUserHearsAtOnceThatTheDiskIsFull) {
+  Begin(Steered);
+  journal_.SetVerdict(absl::ResourceExhaustedError("disk full"));
+  Reply first;
+  Reply second;
+  coordinator_->Ask(DrainRequested{"w0"}, first.Fill());
+  EXPECT_EQ(first.Wait().status().code(), absl::StatusCode::kUnavailable);
+  coordinator_->Ask(DrainRequested{"w0"}, second.Fill());
+  EXPECT_EQ(second.Wait().status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(CoordinatorTest, AUserHearsThatTheJournalFailedOrTheCoordinatorEnds) {
+  Begin(Steered);
+  journal_.SetVerdict(absl::UnavailableError("bad sector"));
+  Reply first;
+  coordinator_->Ask(DrainRequested{"w0"}, first.Fill());
+  EXPECT_EQ(first.Wait().status().code(), absl::StatusCode::kUnavailable);
+  coordinator_->Stop();
+  Reply second;
+  coordinator_->Ask(DrainRequested{"w0"}, second.Fill());
+  EXPECT_EQ(second.Wait().status().code(), absl::StatusCode::kUnavailable);
 }
 
 TEST_F(CoordinatorTest, WritesTheFirstRecordsAtTheStart) {

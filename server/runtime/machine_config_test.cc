@@ -38,6 +38,13 @@ v1::Job FrozenJob() {
   return job;
 }
 
+TEST(MachineConfigTest, TargetsOfMseAreNoClasses) {
+  v1::Job job = FrozenJob();
+  EXPECT_TRUE(MachineConfigFromJob(job, {1}, {5, 6})->has_accuracy);
+  job.set_loss(v1::LOSS_MSE);
+  EXPECT_FALSE(MachineConfigFromJob(job, {1}, {5, 6})->has_accuracy);
+}
+
 TEST(MachineConfigTest, CarriesTheJobsValues) {
   ASSERT_OK_AND_ASSIGN(const MachineConfig config, MachineConfigFromJob(FrozenJob(), {1}, {5, 6}));
   EXPECT_EQ(config.job_id, "digits-1");

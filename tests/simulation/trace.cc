@@ -137,6 +137,9 @@ struct Words {
   }
   std::string operator()(const server::NoticeRecord& r) const { return r.kind + ": " + r.text; }
   std::string operator()(const server::EndRecord& r) const { return "end: " + r.reason; }
+  std::string operator()(const server::RequestRecord& r) const {
+    return format("request {} {} {}", static_cast<int>(r.kind), r.worker, r.reason);
+  }
 
   static std::string Members(const std::vector<server::Member>& members) {
     static constexpr const char* kNeeds[] = {"",        "=initial", "=all",

@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "common/dial_target.h"
 #include "common/ids.h"
 #include "common/status_macros.h"
 #include "common/version.h"
@@ -66,6 +67,9 @@ absl::Status Check(const Texts& texts, Flags* flags) {
   if (!IsValidWorkerName(flags->name)) {
     return absl::InvalidArgumentError(fmt::format(
         "--name: '{}' is not 1 to 63 letters, digits, dots, dashes or underscores", flags->name));
+  }
+  if (const std::string wrong = WrongDialTarget(flags->coordinator); !wrong.empty()) {
+    return absl::InvalidArgumentError("--coordinator: " + wrong);
   }
   if (texts.device == "cuda") {
     return absl::InvalidArgumentError(

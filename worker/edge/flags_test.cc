@@ -25,6 +25,7 @@ TEST(FlagsTest, WrongUsageExitsTwoAndNamesTheFlag) {
       {"no CUDA", {"--coordinator", "localhost:1", "--device", "cuda"}},
       {"'tpu' is not one of: cpu, cuda", {"--coordinator", "localhost:1", "--device", "tpu"}},
       {"--name", {"--coordinator", "localhost:1", "--name", "a b"}},
+      {"no port", {"--coordinator", "localhost"}},
       {"--insecure", {"--coordinator", "10.0.0.7:4000"}},
       {"--data-port", {"--coordinator", "localhost:1", "--data-port", "9-3"}},
       {"log format", {"--coordinator", "localhost:1", "--log-format", "xml"}},
