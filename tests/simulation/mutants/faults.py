@@ -44,10 +44,10 @@ FAULTS = [
     worker = roster_.Find(streams[event.stream].first, streams[event.stream].second);
   }}
   if (worker == nullptr) return;
-  worker->heard = now_;''')], ('BrokenStreams', 'Kills')),
+  worker->heard = now_;''')], ('SmallWorlds',)),
     Fault('old_dial', 'an older dial replaces a newer one (rule 2)', [
         ('server/core/membership.cc', '    if (hello.dial <= known->dial) {',
-         f'    if (hello.dial <= known->dial && !{on("old_dial")}) {{')], ('BrokenStreams',)),
+         f'    if (hello.dial <= known->dial && !{on("old_dial")}) {{')], ('SmallWorlds',)),
     Fault('no_majority', 'any result is committed, whoever has another one (rule 6)', [
         ('server/core/vote.cc', '    if (2 * tally.votes > ballots.size() && tally.witness)',
          f'    if ((2 * tally.votes > ballots.size() || {on("no_majority")}) && tally.witness)')],
@@ -55,7 +55,7 @@ FAULTS = [
     Fault('same_group_again', 'a failed attempt is repeated in its broken group (rule 6)', [
         (ROUND, '''  group_.reset();
   if (round_->attempts >=''', f'''  if (!{on('same_group_again')}) group_.reset();
-  if (round_->attempts >=''')], ('HalfDone',)),
+  if (round_->attempts >=''')], ('SmallWorlds',)),
     Fault('unjournaled_commit', 'a commit is sent without its record (rule 1)', [
         (ROUND, '  Journal(commit);\n  CreditContributors', f'  if (!{on("unjournaled_commit")}) Journal(commit);\n  CreditContributors')]),
     Fault('reused_group', 'a group number is used twice', [

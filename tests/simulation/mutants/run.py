@@ -19,6 +19,7 @@ from faults import FAULTS
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 TARGETS = ['//tests/simulation:replay', '//tests/simulation/small_worlds:small_worlds_test']
+SMALL_WORLDS = 'SmallWorlds'
 INCLUDES = '#include <cstdlib>\n#include <map>\n#include <string_view>\n#include <utility>\n'
 
 
@@ -52,16 +53,18 @@ def first_catch(bin_dir, fault, seeds):
     env.pop('RONDO_MUTANT', None)
     if fault:
         env['RONDO_MUTANT'] = fault.name
-    replay = bin_dir / 'replay'
-    names = weathers(replay)
-    for name in sorted(names, key=lambda n: n not in (fault.likely if fault else ())):
-        run = subprocess.run([replay, f'--weather={name}', f'--seeds={seeds}'], env=env, capture_output=True,
-                             text=True)
+    likely = fault.likely if fault else ()
+    names = weathers(bin_dir / 'replay')
+    for name in sorted(names + [SMALL_WORLDS], key=lambda n: n not in likely):
+        if name == SMALL_WORLDS:
+            command = [bin_dir / 'small_worlds' / 'small_worlds_test']
+        else:
+            command = [bin_dir / 'replay', f'--weather={name}', f'--seeds={seeds}']
+        run = subprocess.run(command, env=env, capture_output=True, text=True)
         if run.returncode != 0:
             last = (run.stdout.strip().splitlines() or [f'crash {run.returncode}'])[-1]
-            return f'{name} {last}'
-    run = subprocess.run([bin_dir / 'small_worlds' / 'small_worlds_test'], env=env, capture_output=True, text=True)
-    return 'small worlds' if run.returncode != 0 else None
+            return name if name == SMALL_WORLDS else f'{name} {last}'
+    return None
 
 
 def main():
