@@ -98,6 +98,12 @@ sync: {policy: parallel}
   EXPECT_EQ(job.limits().heartbeat_seconds(), 1);
   EXPECT_EQ(job.limits().attempts(), 5);
   EXPECT_EQ(job.limits().coordinator_away_seconds(), 600);
+  EXPECT_EQ(job.limits().report_seconds(), 1);
+  EXPECT_EQ(job.limits().save_seconds(), 600);
+  EXPECT_EQ(job.limits().not_finite_rounds(), 3);
+  EXPECT_EQ(job.workers().cool_down_seconds(), 10);
+  EXPECT_EQ(job.workers().cool_down_max_seconds(), 300);
+  EXPECT_EQ(job.workers().losses_free(), 2);
   EXPECT_EQ(job.precision(), v1::PRECISION_FLOAT32);
 }
 

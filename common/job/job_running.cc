@@ -28,6 +28,20 @@ void CheckShares(Section& section, std::optional<int64_t> given, const v1::Job& 
                            job.batch().global()));
 }
 
+// For names under which processes keep dying.
+void ReadCoolDown(Section& section, v1::Workers* workers) {
+  workers->set_cool_down_seconds(section.Real("cool_down_seconds", kSeconds).value_or(10));
+  workers->set_cool_down_max_seconds(section.Real("cool_down_max_seconds", kSeconds)
+                                         .value_or(std::max(300.0, workers->cool_down_seconds())));
+  workers->set_losses_free(section.Int("losses_free", {.min = 0, .max = 1'000'000}).value_or(2));
+  workers->set_forgive_seconds(section.Real("forgive_seconds", kSomeSeconds).value_or(600));
+  if (workers->cool_down_max_seconds() < workers->cool_down_seconds()) {
+    section.Fail("cool_down_max_seconds",
+                 fmt::format("must be at least cool_down_seconds, which is {}",
+                             workers->cool_down_seconds()));
+  }
+}
+
 }  // namespace
 
 void ReadCollective(Section& root, ReadLog* log, v1::Collective* collective) {
@@ -89,6 +103,7 @@ void ReadWorkers(Section& root, ReadLog* log, std::optional<int64_t> given, v1::
   workers->set_give_up_seconds(section.Real("give_up_seconds", kSeconds).value_or(0));
   workers->set_rewind_after_seconds(
       section.Real("rewind_after_seconds", kSomeSeconds).value_or(300));
+  ReadCoolDown(section, workers);
   section.Finish();
 }
 
@@ -138,6 +153,11 @@ void ReadLimits(Section& root, ReadLog* log, v1::Limits* limits) {
   limits->set_coordinator_away_seconds(
       section.Real("coordinator_away_seconds", kSeconds).value_or(600));
   limits->set_attempts(section.Int("attempts", {.min = 1, .max = 1000}).value_or(5));
+  limits->set_report_seconds(seconds("report_seconds", 1));
+  limits->set_evaluate_seconds(seconds("evaluate_seconds", 3600));
+  limits->set_save_seconds(seconds("save_seconds", 600));
+  limits->set_not_finite_rounds(
+      section.Int("not_finite_rounds", {.min = 1, .max = 1'000'000}).value_or(3));
   if (limits->silent_seconds() <= limits->heartbeat_seconds()) {
     section.Fail("silent_seconds",
                  fmt::format("must be greater than heartbeat_seconds, which is {}",

@@ -152,6 +152,10 @@ void AddRunning(const v1::Job& job, Keys* keys) {
   keys->emplace_back("workers.return_seconds", Real(workers.return_seconds()));
   keys->emplace_back("workers.give_up_seconds", Real(workers.give_up_seconds()));
   keys->emplace_back("workers.rewind_after_seconds", Real(workers.rewind_after_seconds()));
+  keys->emplace_back("workers.cool_down_seconds", Real(workers.cool_down_seconds()));
+  keys->emplace_back("workers.cool_down_max_seconds", Real(workers.cool_down_max_seconds()));
+  keys->emplace_back("workers.losses_free", fmt::format("{}", workers.losses_free()));
+  keys->emplace_back("workers.forgive_seconds", Real(workers.forgive_seconds()));
   const v1::Checkpoint& checkpoint = job.checkpoint();
   keys->emplace_back("checkpoint.every_steps", fmt::format("{}", checkpoint.every_steps()));
   keys->emplace_back("checkpoint.keep", fmt::format("{}", checkpoint.keep()));
@@ -176,11 +180,15 @@ void AddLimits(const v1::Limits& limits, Keys* keys) {
       {"collective", limits.collective_seconds()},
       {"abort", limits.abort_seconds()},
       {"stall", limits.stall_seconds()},
-      {"coordinator_away", limits.coordinator_away_seconds()}};
+      {"coordinator_away", limits.coordinator_away_seconds()},
+      {"report", limits.report_seconds()},
+      {"evaluate", limits.evaluate_seconds()},
+      {"save", limits.save_seconds()}};
   for (const auto& [name, value] : seconds) {
     keys->emplace_back(fmt::format("limits.{}_seconds", name), Real(value));
   }
   keys->emplace_back("limits.attempts", fmt::format("{}", limits.attempts()));
+  keys->emplace_back("limits.not_finite_rounds", fmt::format("{}", limits.not_finite_rounds()));
 }
 
 // Appends "a: 1, b: {c: 2}" for the keys below `prefix`, from `*at` on.

@@ -39,6 +39,8 @@ const char* const kChanges[][2] = {
     {"optimizer: local", "optimizer: reset"},
     {"every_epochs: 1", "every_steps: 10"},
     {"seed: 1", "limits: {stall_seconds: 7.25, attempts: 9, coordinator_away_seconds: 0}"},
+    {"seed: 1",
+     "limits: {report_seconds: 2, evaluate_seconds: 7, save_seconds: 8, not_finite_rounds: 4}"},
 };
 
 TEST(FormatJobTest, ParsesToTheSameJob) {

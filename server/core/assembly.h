@@ -30,6 +30,7 @@ struct Assembly {
   Assemble message;
   std::vector<std::optional<std::string>> blobs;  // By rank.
   std::vector<std::optional<uint64_t>> formed;    // By rank: state hash.
+  std::vector<uint64_t> stand_at;                 // By rank: the next step; of a repair.
   bool meshed = false;
   absl::Time began;
   absl::Time deadline;

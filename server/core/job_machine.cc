@@ -17,7 +17,9 @@ StatusView JobMachine::status(absl::Time now) const { return impl_->status(now);
 std::vector<WorkerRow> JobMachine::workers() const { return impl_->workers(); }
 
 JobMachine::Impl::Impl(MachineConfig config, History history)
-    : config_(std::move(config)), history_(std::move(history)) {}
+    : config_(std::move(config)),
+      discipline_(config_.limits.discipline),
+      history_(std::move(history)) {}
 
 Effects JobMachine::Impl::Start(absl::Time now) {
   now_ = now;

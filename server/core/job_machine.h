@@ -22,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/ids.h"
+#include "server/core/discipline.h"
 #include "server/core/history.h"
 #include "server/core/messages.h"
 #include "server/core/policy.h"
@@ -39,6 +40,7 @@ struct MachineLimits {
       absl::Milliseconds(500);  // At a border, for a member whose stream broke.
   absl::Duration assemble = absl::Seconds(60);
   absl::Duration collective_min = absl::Seconds(30);
+  absl::Duration abort = absl::Seconds(10);  // A worker that is told to stop stops, or exits.
   absl::Duration report =
       absl::Seconds(1);  // For the others' reports once a contributor dropped out.
   absl::Duration save = absl::Seconds(600);
@@ -49,6 +51,8 @@ struct MachineLimits {
   absl::Duration rewind_after = absl::Seconds(300);
   absl::Duration give_up = absl::ZeroDuration();  // Below workers.min; zero: wait for ever.
   uint32_t attempts_max = 5;                      // Of one round within a term.
+  uint32_t not_finite_max = 3;  // Rounds in a row, then a worker is told to leave.
+  DisciplinePolicy discipline;
 };
 
 // What the machine must know of the job; the runtime translates it from the frozen Job

@@ -58,6 +58,7 @@ void JobMachine::Impl::OnHello(StreamId stream, const std::string& job_id, const
     case HelloVerdict::kWelcome:
       break;
   }
+  if (known == nullptr && MakeWait(stream, hello.name)) return;
   Worker& worker = known != nullptr ? *known : roster_.Enter(hello, now_);
   WelcomeWorker(worker, stream, hello);
 }
@@ -161,8 +162,18 @@ bool JobMachine::Impl::WasRestored(const Worker& worker, const Returning& return
 
 OrderFate JobMachine::Impl::AdoptOrder(Worker& worker, const Returning& returning) {
   RoundMember* member = round_ ? round_->Find(worker.name, worker.incarnation) : nullptr;
+  if (member != nullptr && round_->mode == RoundMode::kParallel) {
+    const OrderFate fate = AdoptParallelOrder(worker, *member, returning);
+    if (!member->out) return fate;
+  }
+  if (returning.order && returning.order->round > committed_.round && Holds(worker) &&
+      NextMode() == RoundMode::kParallel) {
+    // Rule 18: one in the middle of an order that is not open holds nothing.
+    worker.holds.reset();
+  }
   const bool current = Holds(worker);
-  if (returning.order && member != nullptr && returning.order->round == round_->id && current) {
+  if (returning.order && member != nullptr && !member->out &&
+      returning.order->round == round_->id && current) {
     member->carries = true;
     return OrderFate::kRenewed;
   }
@@ -186,7 +197,8 @@ OrderFate JobMachine::Impl::AdoptOrder(Worker& worker, const Returning& returnin
         std::any_of(returning.staged.begin(), returning.staged.end(),
                     [&](const StagedResult& s) { return s.round == committed_.round; });
     const bool its_round = returning.order->round == committed_.round;
-    worker.debt = contributed && its_round && !odd ? Debt::kValues : Debt::kAll;
+    const bool done = returning.order->done;  // Else it lacks steps of a parallel round.
+    worker.debt = contributed && its_round && done && !odd ? Debt::kValues : Debt::kAll;
   }
   return returning.order ? OrderFate::kWithdrawn : OrderFate::kNone;
 }
@@ -207,7 +219,7 @@ void JobMachine::Impl::SendUnanswered(Worker& worker) {
     const bool local = round_->mode == RoundMode::kLocal;
     const bool adopted = local && round_->adopted && round_->attempts == 0;
     const bool live = (group_ && group_->id == round_->group) || adopted;
-    if (phase_ == Phase::kTraining && live && !member->carries && Holds(worker)) {
+    if (phase_ == Phase::kTraining && live && !member->carries && !member->out && Holds(worker)) {
       Say(worker, OrderFor(*round_, index));
       member->carries = true;
     }
@@ -277,63 +289,6 @@ std::string JobMachine::Impl::ResolveSteps(const Facts& facts) {
   return "";
 }
 
-void JobMachine::Impl::On(Worker& worker, const Progress& message) {
-  worker.progress = message;
-  const absl::Duration limit =
-      std::max(config_.limits.stall, absl::Seconds(20 * committed_.step_seconds));
-  const bool stalled = message.stalled_seconds > absl::ToDoubleSeconds(limit) &&
-                       (message.activity == Activity::kTraining);
-  if (stalled && !worker.stalled) {
-    Note("worker_stalled",
-         fmt::format("{} sends heartbeats but has not moved for {:.0f} s", worker.name,
-                     message.stalled_seconds),
-         worker.name, message.stalled_seconds);
-    DropStream(worker, "the training loop stands still");
-  }
-  worker.stalled = stalled;
-}
-
-void JobMachine::Impl::On(Worker& worker, const Leave& message) {
-  if (worker.gone()) return;
-  if (!worker.leaving) {
-    worker.leaving = message;
-    worker.leave_by = now_ + absl::Seconds(message.grace_seconds);
-    Note("worker_leaves",
-         fmt::format("{} wants to leave within {:.0f} s: {}", worker.name, message.grace_seconds,
-                     message.text),
-         worker.name);
-  }
-  if (IsLastHolder(worker)) return;
-  const bool ordered =
-      round_ && round_->Find(worker.name, worker.incarnation) != nullptr && Holds(worker);
-  if (ordered && (phase_ == Phase::kReducing || CanFinishOrder(worker, message))) return;
-  if (!ordered && IsMember(worker) && phase_ != Phase::kTraining) return;  // At the border.
-  Note("worker_left", fmt::format("{} leaves at once", worker.name), worker.name);
-  LetGo(worker, {GoodbyeReason::kLeft, "left on its own request", 5});
-}
-
-// Rule 16. Judged by the worker's pace in this order.
-bool JobMachine::Impl::CanFinishOrder(const Worker& worker, const Leave& leave) const {
-  if (round_->mode == RoundMode::kParallel) return true;  // The others cannot go on without it.
-  const RoundMember* member = round_->Find(worker.name, worker.incarnation);
-  if (member->ready) return true;
-  const uint64_t done = std::min(leave.steps_done, round_->length);
-  const absl::Duration per_step =
-      (now_ - round_->ordered_at) / static_cast<double>(std::max<uint64_t>(1, done));
-  const absl::Duration rest = per_step * static_cast<double>(round_->length - done) +
-                              absl::Seconds(committed_.reduce_seconds) + config_.limits.report;
-  return rest <= absl::Seconds(leave.grace_seconds);
-}
-
-// The state would go with it.
-bool JobMachine::Impl::IsLastHolder(const Worker& worker) const {
-  if (!Holds(worker)) return false;
-  for (const auto& [name, other] : roster_.workers()) {
-    if (name != worker.name && other.present() && Holds(other) && !Parting(other)) return false;
-  }
-  return true;
-}
-
 void JobMachine::Impl::RefuseWorker(Worker& worker, RefuseReason reason, std::string text) {
   Note("refused", fmt::format("worker {}: {}", worker.name, text), worker.name);
   Say(worker, Refuse{reason, text});
@@ -368,6 +323,7 @@ void JobMachine::Impl::Lose(Worker& worker, const std::string& why) {
   worker.standing = Standing::kLost;
   worker.gone_since = now_;
   worker.text = why;
+  discipline_.NoteLoss(worker.name, now_);
   Note("worker_lost", fmt::format("{}: {}", worker.name, why), worker.name);
 }
 
@@ -397,6 +353,8 @@ void JobMachine::Impl::CheckStreams() {
     }
   }
   for (auto& [name, worker] : roster_.workers()) {
+    if (worker.gone()) continue;
+    CheckLeaver(worker);
     if (worker.gone()) continue;
     if (worker.stream && now_ >= worker.heard + limits.silent) {
       Note("worker_silent",

@@ -84,6 +84,7 @@ bool JobMachine::Impl::BelowMinimum(size_t count) {
   waits_for_ = fmt::format("{} of at least {} workers are ready", count, config_.workers_min);
   if (!preparing.empty())
     waits_for_ += fmt::format("; {} still prepare", fmt::join(preparing, ", "));
+  if (const std::string cooling = CoolingDown(); !cooling.empty()) waits_for_ += "; " + cooling;
   if (config_.limits.give_up > absl::ZeroDuration()) {
     const absl::Time until = *below_minimum_since_ + config_.limits.give_up;
     if (now_ >= until) {
@@ -203,7 +204,8 @@ std::vector<Member> JobMachine::Impl::NeedsOf(const std::vector<Worker*>& member
   return result;
 }
 
-bool JobMachine::Impl::BeginGroup(Purpose purpose, std::vector<Member> members) {
+bool JobMachine::Impl::BeginGroup(Purpose purpose, std::vector<Member> members,
+                                  std::optional<uint64_t> step) {
   Assemble message;
   message.purpose = purpose;
   message.group = history_.last_group.Next();
@@ -218,7 +220,7 @@ bool JobMachine::Impl::BeginGroup(Purpose purpose, std::vector<Member> members) 
   }
   message.round = committed_.round;
   message.state_hash = committed_.state_hash;
-  message.step = committed_.step;
+  message.step = step.value_or(committed_.step);
   Journal(GroupRecord{message.group, purpose, message.members, now_});
   group_.reset();
   grouped_ = true;
@@ -250,7 +252,9 @@ void JobMachine::Impl::On(Worker& worker, const Endpoint& message) {
 void JobMachine::Impl::On(Worker& worker, const Formed& message) {
   if (!assembly_ || assembly_->group.id != message.group || !assembly_->meshed) return;
   const auto rank = assembly_->group.RankOf(worker.name, worker.incarnation);
-  if (rank && !assembly_->formed[*rank]) assembly_->formed[*rank] = message.state_hash;
+  if (!rank || assembly_->formed[*rank]) return;
+  assembly_->formed[*rank] = message.state_hash;
+  assembly_->stand_at[*rank] = message.step;
 }
 
 bool JobMachine::Impl::AdvanceAssembling() {
@@ -271,6 +275,7 @@ bool JobMachine::Impl::AdvanceAssembling() {
     if (!here) WakeAt(until);
     if (!assembly.formed[rank]) missing.push_back(member.name);
   }
+  if (missing.empty() && assembly.message.purpose == Purpose::kRepair) return FormedRepair();
   if (missing.empty()) return CheckFormed() ? FormedGroup() : true;
   waits_for_ = fmt::format("group {} waits for {}", assembly.group.id, fmt::join(missing, ", "));
   if (now_ < assembly.deadline) {

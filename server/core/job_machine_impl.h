@@ -3,9 +3,11 @@
 //   job_machine_arrival  streams, Hello, Prepared, Leave, who is silent or lost
 //   job_machine_restart  a later term takes up the journal
 //   job_machine_rewind   nobody holds the state: back to a checkpoint
+//   job_machine_discipline  who stands still, is sick, dies again and again, or wants to leave
 //   job_machine_group    the border: who goes on, assembling the group
 //   job_machine_round    order, ready, reduce, commit
-//   job_machine_parallel the parallel round
+//   job_machine_parallel the parallel round, to its border
+//   job_machine_repair   a parallel round whose step has failed
 //   job_machine_end      evaluation, checkpoint, the end
 //   job_machine_steer    what users ask for: pause, drain, checkpoint, stop
 //   job_machine_views    what users see
@@ -94,6 +96,7 @@ class JobMachine::Impl {
   void On(Worker& worker, const Reduced& message);
   void On(Worker& worker, const Failed& message);
   void OnFailedStep(Worker& worker, const Failed& message);
+  void OnFailedParallel(RoundMember& member, const Failed& message, const std::string& text);
   void On(Worker& worker, const Evaluated& message);
   void On(Worker& worker, const Saved& message);
   void On(Worker& worker, const SaveFailed& message);
@@ -107,6 +110,7 @@ class JobMachine::Impl {
   void SayOddOneOut(Worker& worker, const StagedResult& staged);
   bool WasRestored(const Worker& worker, const Returning& returning) const;
   OrderFate AdoptOrder(Worker& worker, const Returning& returning);
+  OrderFate AdoptParallelOrder(Worker& worker, RoundMember& member, const Returning& returning);
   void SendUnanswered(Worker& worker);
   bool AcceptReference(Worker& worker, const Facts& facts);
   std::string ResolveSteps(const Facts& facts);  // What is wrong, or empty.
@@ -116,6 +120,13 @@ class JobMachine::Impl {
   void Lose(Worker& worker, const std::string& why);
   void ForgiveOwnSleep();
   void CheckStreams();
+
+  // Discipline.
+  void DropStalled(Worker& worker);
+  void ExcludeSick();
+  bool MakeWait(StreamId stream, const std::string& name);
+  std::string CoolingDown() const;
+  void CheckLeaver(Worker& worker);
   bool CanFinishOrder(const Worker& worker, const Leave& leave) const;
   bool IsLastHolder(const Worker& worker) const;
   bool IsNamed(const Worker& worker) const;
@@ -126,6 +137,9 @@ class JobMachine::Impl {
   void AwaitJournaledMembers();
   bool AwaitsReturn();
   void BeginFarewell(const EndRecord& end);
+
+  // What a worker that is told that its loop stands still exits with: it could not end by itself.
+  static constexpr uint32_t kExitStalled = 70;
 
   // Phases: true if the phase has changed.
   void Advance();
@@ -147,7 +161,9 @@ class JobMachine::Impl {
   bool BelowMinimum(size_t count);
   std::vector<Worker*> ChooseMembers();
   std::vector<Member> NeedsOf(const std::vector<Worker*>& members) const;
-  bool BeginGroup(Purpose purpose, std::vector<Member> members);
+  // `step`: what Assemble says; by default the committed one.
+  bool BeginGroup(Purpose purpose, std::vector<Member> members,
+                  std::optional<uint64_t> step = std::nullopt);
   bool EndAssembly(const std::string& failure);
   bool FormedGroup();
   bool CheckFormed();
@@ -177,14 +193,31 @@ class JobMachine::Impl {
   bool BeginReduce();
   VoteResult CountVotes();
   bool DecideAttempt();
-  bool EndParallel(const std::vector<std::string>& causes, bool more_to_come);
+  bool AwaitReady();
   bool DecideParallel(bool some_away);
+  bool FailNotFinite();
+  std::vector<std::string> BreakCauses() const;
+  void BreakOff(const std::vector<std::string>& causes);
+  bool AdvanceBroken();
+  bool FailedForGood();
+  bool DecideBroken();
+  bool BeginRepair();
+  bool WaitForCarriers();
+  bool FormedRepair();
+  void TakeOut(RoundMember& member);
+  void LeaveOut(RoundMember& member, const std::string& why);
+  bool CheckStanding();
+  bool CheckRepaired();
+  bool ContinueRound();
+  void IssueOrders();
   bool CommitRound(uint64_t hash);
   void CreditContributors(const CommitRecord& commit);
   void ReportCommit(const CommitRecord& commit);
   bool AbortAttempt(bool split);
   void VoidRound(const std::string& why);
   absl::Duration CollectiveLimit() const;
+  // Of a round that begins at the last commit.
+  RoundMode NextMode() const;
   uint64_t GlobalBatch(size_t members) const;
 
   // Users' requests.
@@ -234,6 +267,7 @@ class JobMachine::Impl {
   absl::Time wanted_wake_ = absl::InfiniteFuture();  // What the last event's effects asked for.
 
   Roster roster_;
+  Discipline discipline_;
   std::map<StreamId, absl::Time> pending_;  // Streams without Hello: until when.
   std::string torch_version_;               // Of the first worker.
   uint32_t nccl_version_ = 0;

@@ -1,4 +1,5 @@
-// A parallel round: Ready is the report, and a failed step cannot be repaired in this version.
+// A parallel round up to its border: Ready is the report. What a failed step leads to is in
+// job_machine_repair.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,30 +9,31 @@
 
 namespace rondo::server {
 
-// Waits until all are ready; a broken stream alone stops nothing (rule 19).
 bool JobMachine::Impl::AdvanceParallel() {
-  if (!group_ && AwaitsReturn()) return false;
-  std::vector<std::string> causes;
+  if (!round_->broken) {
+    std::vector<std::string> causes = BreakCauses();
+    // An earlier term had begun another group for it.
+    if (!group_) causes.push_back("the order's group was given up");
+    if (causes.empty()) return AwaitReady();
+    BreakOff(causes);
+  }
+  return AdvanceBroken();
+}
+
+// Waits until all are ready; a broken stream alone stops nothing (rule 19).
+bool JobMachine::Impl::AwaitReady() {
   std::vector<std::string> working;
   std::vector<Member> all;
   bool anyone_here = false;
-  for (const Contribution& c : round_->attempt->contributions) {
-    const RoundMember& member = round_->members[c.member];
+  for (const RoundMember& member : round_->members) {
     all.push_back({member.name, member.incarnation, StateNeed::kHolds});
-    if (c.failed) causes.push_back(fmt::format("step {}: {}", c.failed->step, c.failed->text));
-    if (member.ready || c.failed) continue;
+    if (member.ready) continue;
     const Worker* worker = roster_.Find(member.name, member.incarnation);
-    if (worker == nullptr || worker->gone()) {
-      causes.push_back(fmt::format("{} was lost", member.name));
-    } else if (worker->stalled) {
-      causes.push_back(fmt::format("{} stands still", member.name));
-    } else {
-      working.push_back(member.name);
-      anyone_here = anyone_here || worker->present();
-    }
+    working.push_back(member.name);
+    anyone_here = anyone_here || worker->present();
   }
-  if (!causes.empty()) return EndParallel(causes, !working.empty());
   if (working.empty()) return DecideParallel(false);
+  waits_for_.clear();
   if (working.size() < all.size()) {
     waits_for_ = fmt::format("round {} waits for {}", round_->id, fmt::join(working, ", "));
   }
@@ -46,36 +48,24 @@ bool JobMachine::Impl::AdvanceParallel() {
   return false;
 }
 
-// Some step failed: the others have a moment to say why, then the job ends.
-bool JobMachine::Impl::EndParallel(const std::vector<std::string>& causes, bool more_to_come) {
-  Attempt& attempt = *round_->attempt;
-  attempt.report_by = std::min(attempt.report_by, now_ + config_.limits.report);
-  if (more_to_come && now_ < attempt.report_by) {
-    WakeAt(attempt.report_by);
-    return false;
-  }
-  return Fail(
-      fmt::format("parallel round {} broke off ({}); the job cannot go on from the middle of "
-                  "a parallel round: the last commit is at step {}",
-                  round_->id, fmt::join(causes, "; "), committed_.step));
-}
-
 // `some_away`: members that are not ready may still return, or are lost by a limit of CheckStreams.
 bool JobMachine::Impl::DecideParallel(bool some_away) {
   const VoteResult vote = CountVotes();
   const bool any_finite =
       std::any_of(round_->members.begin(), round_->members.end(),
                   [](const RoundMember& m) { return m.ready && m.ready->finite; });
-  if (!any_finite && !some_away) {
-    return Fail(
-        fmt::format("in parallel round {} no worker has finite parameters and loss: the job "
-                    "stops at step {}; look for NaN or infinite numbers in the inputs and targets, "
-                    "or try a smaller learning rate or clip_norm",
-                    round_->id, committed_.step));
-  }
+  if (!any_finite && !some_away) return FailNotFinite();
   if (vote.hash && any_finite) return CommitRound(*vote.hash);
   if (some_away && !vote.split) return false;
   return RewindAfterSplit();
+}
+
+bool JobMachine::Impl::FailNotFinite() {
+  return Fail(
+      fmt::format("in parallel round {} no worker has finite parameters and loss: the job "
+                  "stops at step {}; look for NaN or infinite numbers in the inputs and targets, "
+                  "or try a smaller learning rate or clip_norm",
+                  round_->id, committed_.step));
 }
 
 }  // namespace rondo::server

@@ -52,7 +52,7 @@ void JobMachine::Impl::AdoptHistory(bool ended) {
 // steps.
 void JobMachine::Impl::AdoptRound() {
   const OrderRecord& order = *history_.open;
-  round_ = server::AdoptRound(order, history_.open_members, config_.schedule);
+  round_ = server::AdoptRound(order, history_.open_members, committed_.ledger, config_.schedule);
   phase_ = Phase::kTraining;
   if (round_->mode == RoundMode::kLocal) return;
   round_->attempt = Attempt{.number = 0, .group = round_->group};

@@ -18,6 +18,12 @@ absl::Duration JobMachine::Impl::CollectiveLimit() const {
          config_.limits.report;
 }
 
+RoundMode JobMachine::Impl::NextMode() const {
+  const auto step = static_cast<int64_t>(committed_.step);
+  return step < config_.schedule.steps ? DecideRound(config_.policy, config_.schedule, step).mode
+                                       : RoundMode::kLocal;
+}
+
 bool JobMachine::Impl::BeginRound() {
   const size_t count = group_->members.size();
   auto round = DecideOrder(config_.policy, config_.schedule,
@@ -38,32 +44,46 @@ bool JobMachine::Impl::BeginRound() {
   round_->evaluation_due = due.evaluation;
   round_->save_due = due.save;
   round_->base_hash = committed_.state_hash;
+  IssueOrders();
+  return Go(Phase::kTraining);
+}
+
+// `round_` is fresh: its order is journaled, then each member gets its part.
+void JobMachine::Impl::IssueOrders() {
   Journal(RecordOf(*round_, now_));
+  const size_t count = round_->members.size();
   for (size_t rank = 0; rank < count; ++rank) {
     Say(*roster_.Find(round_->members[rank].name), OrderFor(*round_, rank));
     round_->members[rank].carries = true;
   }
-  if (round_->mode == RoundMode::kParallel) {
-    round_->attempt = Attempt{.number = 0, .group = group_->id};
-    for (size_t rank = 0; rank < count; ++rank) {
-      round_->attempt->contributions.push_back(
-          {.member = rank, .weight = static_cast<double>(round_->members[rank].batch)});
-    }
+  if (round_->mode != RoundMode::kParallel) return;
+  round_->attempt = Attempt{.number = 0, .group = group_->id};
+  for (size_t rank = 0; rank < count; ++rank) {
+    round_->attempt->contributions.push_back(
+        {.member = rank, .weight = static_cast<double>(round_->members[rank].batch)});
   }
-  return Go(Phase::kTraining);
 }
 
 void JobMachine::Impl::On(Worker& worker, const Ready& message) {
-  if (!round_ || round_->id != message.round) return;
+  if (!round_ || round_->id != message.round || round_->group != message.group) return;
   RoundMember* member = round_->Find(worker.name, worker.incarnation);
-  if (member == nullptr || member->ready) return;
+  if (member == nullptr || member->ready || member->out) return;
   if (message.steps != round_->length) {
     return RefuseWorker(worker, RefuseReason::kProtocol,
                         fmt::format("Ready after {} steps of round {}, its order has {}",
                                     message.steps, message.round, round_->length));
   }
-  member->ready = message;
   member->carries = true;
+  if (round_->mode == RoundMode::kParallel) {
+    member->finite = message.finite;
+    member->loss_sum = message.loss_sum;
+    member->loss_steps = message.steps;
+    if (!round_->attempt) {  // It is decided: what is left is where the member stands.
+      member->stands_at = round_->first_step + round_->length;
+      return;
+    }
+  }
+  member->ready = message;
   if (round_->mode != RoundMode::kParallel) return;
   const auto index = static_cast<size_t>(member - round_->members.data());
   round_->attempt->contributions[index].reduced = message.reduced;
@@ -174,8 +194,14 @@ void JobMachine::Impl::On(Worker& worker, const Failed& message) {
     return;
   }
   if (!round_ || round_->id != message.round) return;
-  const RoundMember* member = round_->Find(worker.name, worker.incarnation);
-  if (round_->mode == RoundMode::kLocal && message.attempt == 0) {
+  RoundMember* member = round_->Find(worker.name, worker.incarnation);
+  if (round_->mode == RoundMode::kParallel) {
+    if (member != nullptr && round_->group == message.group) {
+      OnFailedParallel(*member, message, text);
+    }
+    return;
+  }
+  if (message.attempt == 0) {
     if (member != nullptr && !member->ready) OnFailedStep(worker, message);
     return;
   }
@@ -252,6 +278,7 @@ bool JobMachine::Impl::CommitRound(uint64_t hash) {
   Journal(commit);
   CreditContributors(commit);
   ReportCommit(commit);
+  ExcludeSick();
   round_.reset();
   return Go(Phase::kBorder);
 }
@@ -268,7 +295,7 @@ void JobMachine::Impl::CreditContributors(const CommitRecord& commit) {
   }
   for (const Contribution& c : round_->attempt->contributions) {
     const RoundMember& member = round_->members[c.member];
-    const bool finite = !member.ready || member.ready->finite;
+    const bool finite = IsFinite(member);
     Worker* worker = roster_.Find(member.name, member.incarnation);
     if (worker == nullptr) continue;
     if (c.reduced && c.reduced->state_hash == commit.state_hash) {
@@ -283,7 +310,10 @@ void JobMachine::Impl::CreditContributors(const CommitRecord& commit) {
                        c.reduced->state_hash, commit.round, commit.state_hash),
            member.name);
     } else {
-      worker->debt = finite ? Debt::kValues : Debt::kAll;
+      // Parallel mode: a member that has not done all steps has older moments.
+      const bool done = round_->mode == RoundMode::kLocal ||
+                        member.stands_at == round_->first_step + round_->length;
+      worker->debt = finite && done ? Debt::kValues : Debt::kAll;
     }
   }
 }
@@ -302,7 +332,7 @@ void JobMachine::Impl::ReportCommit(const CommitRecord& commit) {
   for (const Contribution& c : round_->attempt->contributions) {
     took_part[c.member] = true;
     const RoundMember& member = round_->members[c.member];
-    if (!member.ready || member.ready->finite) continue;
+    if (IsFinite(member)) continue;
     Note("not_finite",
          fmt::format("{} is not finite in round {}: its {} samples are dropped", member.name,
                      commit.round, CountSamples(member.runs)),

@@ -133,40 +133,6 @@ TEST(RoundTest, AFailedLocalStepEndsTheJobWithItsCause) {  // Nobody waits for i
   EXPECT_EQ(mid.script.finish->exit_code, 1);
 }
 
-TEST(RoundTest, AMemberWhoseLoopStandsStillDropsOut) {  // Its heartbeats go on.
-  MidRound mid;
-  const Progress progress{{1}, 2, 1, 0, 59, Activity::kTraining};
-  mid.script.Say(*mid.a, progress);
-  mid.script.Run();
-  EXPECT_TRUE(mid.script.Records<CommitRecord>().empty());
-  Progress stalled = progress;
-  stalled.stalled_seconds = 61;
-  mid.script.Say(*mid.a, stalled);
-  mid.script.Run();
-  EXPECT_TRUE(mid.script.Noted("worker_stalled"));
-  EXPECT_THAT(mid.script.closed, Contains(mid.a->stream));
-  mid.script.Pass(absl::Seconds(1));
-  const auto commits = mid.script.Records<CommitRecord>();
-  ASSERT_GE(commits.size(), 1u);
-  EXPECT_THAT(commits[0].contributors, ElementsAre("b"));
-}
-
-TEST(RoundTest, AStopEndsARoundThatNobodyHereCarries) {
-  Script script(SmallJob(1, 1));
-  ScriptedWorker& a = script.Join("a");
-  a.mute_ready = true;
-  script.Run();
-  script.Say(a, Progress{{1}, 2, 1, 0, 61, Activity::kTraining});
-  script.Run();
-  EXPECT_TRUE(script.Records<EndRecord>().empty());  // It may move again.
-  script.Handle(StopRequested{"Ctrl-C"});
-  const auto ends = script.Records<EndRecord>();
-  ASSERT_EQ(ends.size(), 1u);
-  EXPECT_EQ(ends[0].state, EndState::kStopped);
-  script.Pass(absl::Seconds(60));
-  EXPECT_TRUE(script.finish);
-}
-
 TEST(RoundTest, AMemberThatDroppedItsOrderStays) {
   MidRound mid;
   mid.script.Say(*mid.a, Failed{{1}, {1}, 0, 2, false, "", FailureCause::kAborted, "dropped"});
@@ -370,15 +336,6 @@ TEST(ParallelTest, RunsAsRoundsOfGradientReduces) {
   EXPECT_EQ(script.Records<CommitRecord>().size(), 6u);
   EXPECT_EQ(script.Records<EndRecord>()[0].syncs, 30u);
   EXPECT_TRUE(a.Heard<Reduce>().empty());
-}
-
-TEST(ParallelTest, AFailedStepEndsTheJobWithItsCause) {
-  MidRound mid(2, 2, true);
-  mid.script.Say(*mid.a, Failed{{1}, {1}, 0, 3, false, "b", FailureCause::kPeer, "reset"});
-  mid.script.Pass(absl::Seconds(2));
-  ASSERT_TRUE(mid.script.finish);
-  EXPECT_EQ(mid.script.finish->exit_code, 1);
-  EXPECT_THAT(mid.script.finish->reason, HasSubstr("step 3: a (peer b): reset"));
 }
 
 TEST(ParallelTest, ABrokenStreamAloneStopsNothing) {  // Rule 19.

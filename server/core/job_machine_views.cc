@@ -99,6 +99,13 @@ std::vector<WorkerRow> JobMachine::Impl::workers() const {
     row.name = name;
     row.incarnation = worker.incarnation;
     row.text = worker.text;
+    if (worker.gone() && discipline_.Losses(name, now_) > 0) {
+      row.text += fmt::format("; losses under this name: {}", discipline_.Losses(name, now_));
+    }
+    if (worker.gone() && worker.cools_down_until > now_) {
+      row.text += fmt::format("; a new process waits {:.0f} s",
+                              absl::ToDoubleSeconds(worker.cools_down_until - now_));
+    }
     row.host = worker.host;
     row.pid = worker.pid;
     row.device = worker.device;

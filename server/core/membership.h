@@ -44,19 +44,21 @@ struct Worker {
   absl::Time heard = absl::InfinitePast();
   absl::Time broke = absl::InfinitePast();  // When its last stream ended.
   bool fell_silent = false;                 // That is why it ended: nobody waits for its return.
-  bool stalled = false;                     // Heartbeats, but the training loop stands.
 
   Standing standing = Standing::kPreparing;
   std::string text;  // Why lost, left or refused.
   RefuseReason refused = RefuseReason::kProtocol;
   Goodbye goodbye;  // What it was told when it was let go.
   absl::Time gone_since = absl::InfiniteFuture();
+  // A new process under its name has come and was told to wait until then.
+  absl::Time cools_down_until = absl::InfinitePast();
   absl::Time candidate_since = absl::InfiniteFuture();
 
   // The last committed round whose result it holds (0: the initial state). Nothing: no state.
   std::optional<RoundId> holds;
   Debt debt = Debt::kAll;  // While it does not hold the last commit, or kMoments.
   int form_mismatches = 0;
+  uint32_t not_finite_rounds = 0;  // In a row.
 
   std::optional<Leave> leaving;
   absl::Time leave_by = absl::InfiniteFuture();
@@ -66,7 +68,7 @@ struct Worker {
     return standing == Standing::kLost || standing == Standing::kLeft ||
            standing == Standing::kRefused;
   }
-  bool present() const { return stream && !gone() && !stalled; }
+  bool present() const { return stream && !gone(); }
   bool prepared() const { return standing == Standing::kPrepared; }
 };
 

@@ -46,6 +46,18 @@ struct LedgerState {
   uint64_t samples_dropped = 0;
 };
 
+// What a round's steps under earlier orders came to, where a failed step made it go on under
+// another one (parallel mode's repair).
+struct RoundSoFar {
+  uint64_t steps = 0;                     // Done under earlier orders.
+  LedgerState ledger;                     // After them: the order's samples were taken from it.
+  uint64_t samples = 0;                   // Of contributors that were finite.
+  std::vector<std::string> contributors;  // Whose gradients went in; sorted.
+  uint64_t loss_steps = 0;                // Of how many steps the loss is known.
+  double loss_sum = 0;                    // Over those, of their batches' mean loss.
+  uint32_t orders = 0;
+};
+
 // An order as issued, with all that a later term needs to take the round up. `rates_hash`:
 // StateHash-like sum over the rates' bits, so that a restarted coordinator can tell whether it
 // computes the same ones. The members are those of `group`.
@@ -66,6 +78,8 @@ struct OrderRecord {
   uint64_t base_hash = 0;                    // Of the state that the round starts from.
   bool evaluation_due = false;
   bool save_due = false;
+  // Set in an order that goes on with a round; its ledger is else that of the last commit.
+  std::optional<RoundSoFar> so_far;
   absl::Time at;
 };
 

@@ -35,6 +35,10 @@ std::vector<double> RatesOf(const ScheduleConfig& schedule, uint64_t first_step,
 
 }  // namespace
 
+bool IsFinite(const RoundMember& member) {
+  return member.ready ? member.ready->finite : member.finite;
+}
+
 absl::StatusOr<Round> DecideOrder(const PolicyConfig& policy, const ScheduleConfig& schedule,
                                   const OrderRequest& request) {
   const RoundDecision decision = DecideRound(policy, schedule, static_cast<int64_t>(request.step));
@@ -50,6 +54,7 @@ absl::StatusOr<Round> DecideOrder(const PolicyConfig& policy, const ScheduleConf
                    DecideShare(request.ledger, {request.train_samples, request.global_batch,
                                                 round.length, request.members.size()}));
   round.rates = RatesOf(schedule, request.step, round.length);
+  round.rate_first = round.rates.front();
   for (size_t rank = 0; rank < request.members.size(); ++rank) {
     const Member& member = request.members[rank];
     round.members.push_back({.name = member.name,
@@ -59,6 +64,7 @@ absl::StatusOr<Round> DecideOrder(const PolicyConfig& policy, const ScheduleConf
   }
   round.tail_dropped = share.tail_dropped;
   round.after = std::move(share.after);
+  round.so_far.ledger = request.ledger;
   return round;
 }
 
@@ -90,7 +96,7 @@ OrderRecord RecordOf(const Round& round, absl::Time now) {
   record.collective = round.collective;
   record.first_step = round.first_step;
   record.length = round.length;
-  record.rate_first = round.rates.front();
+  record.rate_first = round.rates.empty() ? 0 : round.rates.front();
   record.rates_hash = HashRates(round.rates);
   record.density = round.density;
   for (const RoundMember& member : round.members) {
@@ -102,12 +108,13 @@ OrderRecord RecordOf(const Round& round, absl::Time now) {
   record.base_hash = round.base_hash;
   record.evaluation_due = round.evaluation_due;
   record.save_due = round.save_due;
+  if (round.so_far.orders > 0) record.so_far = round.so_far;
   record.at = now;
   return record;
 }
 
 Round AdoptRound(const OrderRecord& record, const std::vector<Member>& members,
-                 const ScheduleConfig& schedule) {
+                 const LedgerState& committed, const ScheduleConfig& schedule) {
   Round round;
   round.id = record.round;
   round.group = record.group;
@@ -117,6 +124,12 @@ Round AdoptRound(const OrderRecord& record, const std::vector<Member>& members,
   round.first_step = record.first_step;
   round.length = record.length;
   round.rates = RatesOf(schedule, record.first_step, record.length);
+  if (record.so_far) {
+    round.so_far = *record.so_far;
+  } else {
+    round.so_far.ledger = committed;
+  }
+  round.rate_first = RateAt(schedule, static_cast<int64_t>(round.first_step - round.so_far.steps));
   for (size_t rank = 0; rank < members.size(); ++rank) {
     round.members.push_back({.name = members[rank].name,
                              .incarnation = members[rank].incarnation,
@@ -185,7 +198,13 @@ void AddMeasurements(const Round& round, uint64_t hash, absl::Time now, CommitRe
     commit.parameter_norm_squared = reduced.parameter_norm_squared;
     commit.residual_norm_squared += reduced.residual_norm_squared;
   }
-  if (weight_sum > 0) commit.mean_loss = loss_sum / weight_sum;
+  // Over the open order's steps, of their batches' mean loss; then over all the round's.
+  const double order_sum =
+      weight_sum > 0 ? loss_sum / weight_sum * static_cast<double>(round.length) : 0;
+  const uint64_t loss_steps = round.so_far.loss_steps + (weight_sum > 0 ? round.length : 0);
+  if (loss_steps > 0) {
+    commit.mean_loss = (round.so_far.loss_sum + order_sum) / static_cast<double>(loss_steps);
+  }
   commit.seconds = absl::ToDoubleSeconds(now - round.ordered_at);
   commit.control_seconds =
       std::max(0.0, commit.seconds - commit.step_seconds - commit.reduce_seconds);
@@ -198,20 +217,22 @@ CommitRecord DecideCommit(const Round& round, uint64_t hash, absl::Time now) {
   commit.round = round.id;
   commit.group = round.attempt->group;
   commit.attempt = round.attempt->number;
-  commit.attempts = std::max<uint32_t>(1, round.attempts);
+  commit.attempts = std::max<uint32_t>(1, round.attempts) + round.so_far.orders;
   commit.mode = round.mode;
-  commit.first_step = round.first_step;
-  commit.length = round.length;
-  commit.rate_first = round.rates.empty() ? 0 : round.rates.front();
+  commit.first_step = round.first_step - round.so_far.steps;
+  commit.length = round.length + round.so_far.steps;
+  commit.rate_first = round.rate_first;
   commit.state_hash = hash;
   commit.ledger = round.after;
   commit.at = now;
+  commit.contributors = round.so_far.contributors;
+  commit.samples = round.so_far.samples;
   for (const RoundMember& member : round.members) commit.members.push_back(member.name);
   std::set<size_t> taking_part;
   for (const Contribution& contribution : round.attempt->contributions) {
     const RoundMember& member = round.members[contribution.member];
     taking_part.insert(contribution.member);
-    if (member.ready && !member.ready->finite) {
+    if (!IsFinite(member)) {
       DropSamples(member.runs, commit.ledger);
       continue;
     }
@@ -221,6 +242,9 @@ CommitRecord DecideCommit(const Round& round, uint64_t hash, absl::Time now) {
   for (size_t i = 0; i < round.members.size(); ++i) {
     if (!taking_part.contains(i)) ReturnSamples(round.members[i].runs, commit.ledger);
   }
+  std::sort(commit.contributors.begin(), commit.contributors.end());
+  commit.contributors.erase(std::unique(commit.contributors.begin(), commit.contributors.end()),
+                            commit.contributors.end());
   AddMeasurements(round, hash, now, commit);
   return commit;
 }

@@ -28,6 +28,14 @@ struct RoundMember {
   uint64_t batch = 0;  // Samples of a step.
   std::optional<Ready> ready = {};
   bool carries = false;  // The order was sent to it, or it says that it has it.
+
+  // Parallel mode.
+  // Its next step, once its order has broken off there or is done.
+  std::optional<uint64_t> stands_at = {};
+  bool finite = true;  // In the steps of this order that are done, as far as it has said.
+  uint64_t loss_steps = 0;
+  double loss_sum = 0;  // Over loss_steps of them.
+  bool out = false;     // It takes no part in this round any more: it stands elsewhere, or is mute.
 };
 
 // What a contributor said about the open attempt. Neither: nothing yet, or it dropped out.
@@ -48,15 +56,25 @@ struct Attempt {
   absl::Time report_by = absl::InfiniteFuture();
 };
 
+// A failed step has ended an order of a parallel round: who says where it stands, and what is
+// known.
+struct Break {
+  absl::Time at;
+  std::string why;
+};
+
 struct Round {
   RoundId id;
   GroupId group;  // The order's; a retry's group has another number.
   RoundMode mode = RoundMode::kLocal;
   Collective collective = Collective::kRing;
   double density = 0;
+  // Of the open order. The round began so_far.steps earlier.
   uint64_t first_step = 0;
   uint64_t length = 0;
+  RoundSoFar so_far;
   std::vector<double> rates;
+  double rate_first = 0;             // Of the round's first step.
   std::vector<RoundMember> members;  // Rank order of `group`.
   uint64_t tail_dropped = 0;
   LedgerState after;       // If every member delivers.
@@ -70,10 +88,15 @@ struct Round {
   uint32_t splits = 0;                            // Attempts whose results differed.
   std::vector<std::string> causes;                // Of failed attempts, in words.
   std::optional<Attempt> attempt;
+  std::optional<Break> broken;
+  uint32_t breaks = 0;  // In a row, without a step done in between.
 
   RoundMember* Find(const std::string& name, Incarnation incarnation);
   const RoundMember* Find(const std::string& name, Incarnation incarnation) const;
 };
+
+// As far as it has said: who says nothing is taken to be.
+bool IsFinite(const RoundMember& member);
 
 struct OrderRequest {
   RoundId round;
@@ -94,10 +117,10 @@ absl::StatusOr<Round> DecideOrder(const PolicyConfig& policy, const ScheduleConf
 
 Order OrderFor(const Round& round, size_t rank);
 OrderRecord RecordOf(const Round& round, absl::Time now);
-// The round of an earlier term's order, before its first attempt in this one. `record` has passed
-// CheckRates.
+// The round of an earlier term's order, before its first attempt in this one. `committed`: the
+// ledger of the last commit. `record` has passed CheckRates.
 Round AdoptRound(const OrderRecord& record, const std::vector<Member>& members,
-                 const ScheduleConfig& schedule);
+                 const LedgerState& committed, const ScheduleConfig& schedule);
 // Whether `schedule` gives the rates that the order was issued with. Errors: FailedPrecondition.
 absl::Status CheckRates(const OrderRecord& record, const ScheduleConfig& schedule);
 Reduce ReduceOf(const Round& round);  // Of the open attempt.

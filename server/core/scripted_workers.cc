@@ -243,13 +243,16 @@ void Script::Answer(ScriptedWorker& worker, const CoordinatorMessage& message) {
   } else if (const auto* goodbye = std::get_if<Goodbye>(&body)) {
     worker.exit_code = goodbye->exit_code;
   } else if (const auto* assemble = std::get_if<Assemble>(&body)) {
-    if (assemble->purpose != Purpose::kRetry) worker.order.reset();
+    const bool at_border =
+        assemble->purpose == Purpose::kStart || assemble->purpose == Purpose::kJoin;
+    if (at_border) worker.order.reset();
     if (!worker.mute_endpoint) Say(worker, Endpoint{assemble->group, worker.name});
   } else if (const auto* mesh = std::get_if<Mesh>(&body)) {
     const Assemble last = worker.Heard<Assemble>().back();
     if (worker.cannot_read && NeedOf(worker, last) == StateNeed::kFile) {
       return Say(worker, Failed{mesh->group, {}, 0, 0, false, "", FailureCause::kFile, "damaged"});
     }
+    if (last.purpose == Purpose::kRepair) return AnswerRepair(worker, last);
     worker.state = last.round ? last.state_hash : StateAfter({});
     worker.round = last.round;
     if (!worker.mute_formed) {
@@ -277,15 +280,17 @@ void Script::AnswerWelcome(ScriptedWorker& worker, const Welcome& welcome) {
 
 void Script::SayReady(ScriptedWorker& worker) {
   const Order& order = *worker.order;
-  Ready ready{order.group,
-              order.round,
-              order.length,
-              0,
-              worker.loss * static_cast<double>(order.length),
-              worker.finite,
-              1,
-              {}};
+  Ready ready{
+      order.group,
+      order.round,
+      order.length,
+      0,
+      worker.loss * static_cast<double>(order.length),
+      worker.finite || (worker.finite_every != 0 && order.round.value % worker.finite_every == 0),
+      1,
+      {}};
   if (order.mode == RoundMode::kParallel) {
+    worker.stands_at = order.first_step + order.length;
     ready.reduced.state_hash = worker.wrong_hash.value_or(StateAfter(order.round));
     worker.staged[{order.round, order.group, 0}] = ready.reduced.state_hash;
   }
@@ -293,11 +298,21 @@ void Script::SayReady(ScriptedWorker& worker) {
   Say(worker, ready);
 }
 
+void Script::AnswerRepair(ScriptedWorker& worker, const Assemble& assemble) {
+  if (worker.mute_formed) return;
+  for (const Member& member : assemble.members) {
+    if (member.name != worker.name || member.need != StateNeed::kStep) continue;
+    worker.stands_at = assemble.step + 1;
+  }
+  Say(worker, Formed{assemble.group, worker.parameters, 0.1, 0, worker.stands_at});
+}
+
 void Script::AnswerWork(ScriptedWorker& worker, const CoordinatorMessage& message) {
   const auto& body = message.body;
   if (const auto* order = std::get_if<Order>(&body)) {
     worker.order = *order;
     worker.ready.reset();
+    worker.stands_at = order->first_step;
     if (!worker.mute_ready && order->round.value <= worker.last_round) SayReady(worker);
   } else if (const auto* reduce = std::get_if<Reduce>(&body)) {
     if (worker.mute_reduced) return;
@@ -313,6 +328,12 @@ void Script::AnswerWork(ScriptedWorker& worker, const CoordinatorMessage& messag
     worker.state = commit->state_hash;
     worker.round = commit->round;
     worker.staged.clear();
+  } else if (const auto* abort = std::get_if<Abort>(&body)) {
+    const bool working = worker.order && worker.order->mode == RoundMode::kParallel &&
+                         worker.order->group == abort->group && worker.mute_ready;
+    if (!working || abort->round || worker.mute_failed) return;
+    Say(worker, Failed{abort->group, worker.order->round, 0, worker.stands_at, false, "",
+                       FailureCause::kAborted, "aborted"});
   } else if (const auto* evaluate = std::get_if<EvaluateNow>(&body)) {
     if (!worker.mute_evaluated) {
       Say(worker, Evaluated{evaluate->group, evaluate->round, 4, 3, 5, 0.1});

@@ -47,12 +47,16 @@ struct ScriptedWorker {
   bool mute_formed = false;
   bool mute_ready = false;
   bool mute_reduced = false;
+  bool mute_failed = false;  // An Abort of its parallel steps is not answered.
   bool mute_evaluated = false;
   bool cannot_read = false;            // Files of a checkpoint.
   uint64_t last_round = ~uint64_t{0};  // It answers no later order.
   bool finite = true;
+  uint64_t finite_every = 0;  // Rounds whose number it divides are finite all the same.
   std::optional<uint64_t> wrong_hash;
   std::optional<uint64_t> wrong_state;
+  uint64_t stands_at = 0;     // In a parallel round: its next step.
+  uint64_t parameters = 500;  // What Formed says of them in a repair.
   double loss = 1;
   std::vector<CoordinatorMessage> heard;
   std::optional<uint32_t> exit_code;
@@ -134,6 +138,7 @@ class Script {
   void Answer(ScriptedWorker& worker, const CoordinatorMessage& message);
   void AnswerWelcome(ScriptedWorker& worker, const Welcome& welcome);
   void SayReady(ScriptedWorker& worker);
+  void AnswerRepair(ScriptedWorker& worker, const Assemble& assemble);
   void AnswerWork(ScriptedWorker& worker, const CoordinatorMessage& message);
   ScriptedWorker* WorkerOf(StreamId stream);
 

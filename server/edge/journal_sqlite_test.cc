@@ -67,6 +67,7 @@ OrderRecord Order1() {
   record.after = {2, 3, {Run(4)}, 6, 7};
   record.save_due = true;
   record.base_hash = kBig;
+  record.so_far = RoundSoFar{7, {2, 1, {Run(5)}, 8, 9}, kBig, {"a", "b"}, 6, 1.5, 2};
   record.at = kNow;
   return record;
 }
@@ -212,6 +213,15 @@ TEST_F(JournalSqliteTest, DecodesTheValuesThatWereEncoded) {
   EXPECT_FALSE(order.evaluation_due);
   EXPECT_TRUE(order.save_due);
   EXPECT_EQ(order.base_hash, kBig);
+  ASSERT_TRUE(order.so_far.has_value());
+  EXPECT_EQ(order.so_far->steps, 7u);
+  EXPECT_EQ(order.so_far->ledger.returned.at(0).first, 5u);
+  EXPECT_EQ(order.so_far->ledger.samples_dropped, 9u);
+  EXPECT_EQ(order.so_far->samples, kBig);
+  EXPECT_EQ(order.so_far->contributors, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(order.so_far->loss_steps, 6u);
+  EXPECT_EQ(order.so_far->loss_sum, 1.5);
+  EXPECT_EQ(order.so_far->orders, 2u);
   ASSERT_OK_AND_ASSIGN(const GroupRecord group, DecodeGroup(EncodeGroup(Group())));
   EXPECT_EQ(group.members.at(1).need, StateNeed::kMoments);
   EXPECT_EQ(group.members.at(0).incarnation.value, kBig);

@@ -81,6 +81,28 @@ LedgerState Get(const v1::LedgerState& ledger) {
   return state;
 }
 
+void Put(const RoundSoFar& so_far, v1::RoundSoFar* out) {
+  out->set_steps(so_far.steps);
+  Put(so_far.ledger, out->mutable_ledger());
+  out->set_samples(so_far.samples);
+  for (const std::string& name : so_far.contributors) out->add_contributors(name);
+  out->set_loss_steps(so_far.loss_steps);
+  out->set_loss_sum(so_far.loss_sum);
+  out->set_orders(so_far.orders);
+}
+
+RoundSoFar Get(const v1::RoundSoFar& in) {
+  RoundSoFar so_far;
+  so_far.steps = in.steps();
+  so_far.ledger = Get(in.ledger());
+  so_far.samples = in.samples();
+  so_far.contributors.assign(in.contributors().begin(), in.contributors().end());
+  so_far.loss_steps = in.loss_steps();
+  so_far.loss_sum = in.loss_sum();
+  so_far.orders = in.orders();
+  return so_far;
+}
+
 }  // namespace
 
 std::string EncodeTerm(const TermRecord& record) {
@@ -180,6 +202,7 @@ std::string EncodeOrder(const OrderRecord& record) {
   out.set_save_due(record.save_due);
   out.set_base_hash(record.base_hash);
   out.set_at_micros(ToMicros(record.at));
+  if (record.so_far) Put(*record.so_far, out.mutable_so_far());
   return out.SerializeAsString();
 }
 
@@ -206,6 +229,7 @@ absl::StatusOr<OrderRecord> DecodeOrder(std::string_view bytes) {
   record.evaluation_due = in.evaluation_due();
   record.save_due = in.save_due();
   record.base_hash = in.base_hash();
+  if (in.has_so_far()) record.so_far = Get(in.so_far());
   return record;
 }
 

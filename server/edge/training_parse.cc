@@ -178,7 +178,8 @@ absl::StatusOr<WorkerBody> Parse(const v1::Formed& in) {
   Formed out{{check.Number("group", in.group())},
              in.state_hash(),
              check.Seconds("seconds", in.seconds()),
-             check.Count("transfer_bytes", in.transfer_bytes())};
+             check.Count("transfer_bytes", in.transfer_bytes()),
+             check.Count("step", in.step())};
   RETURN_IF_ERROR(check.status());
   return out;
 }
@@ -256,6 +257,8 @@ absl::StatusOr<WorkerBody> Parse(const v1::Failed& in) {
   out.peer = check.Text("peer", in.peer());
   out.cause = check.Enum("cause", in.cause(), CauseOf(in.cause()));
   out.text = check.RequiredText("text", in.text());
+  out.finite = !in.not_finite();
+  out.loss_sum = check.Measured("loss_sum", in.loss_sum(), out.finite);
   RETURN_IF_ERROR(check.status());
   return out;
 }

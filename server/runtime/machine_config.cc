@@ -27,6 +27,22 @@ absl::StatusOr<Collective> CollectiveFromJob(const v1::Job& job) {
   }
 }
 
+// Jobs that were frozen by an older version lack the newer keys: the default stays.
+void SetSeconds(double given, absl::Duration* limit) {
+  if (given > 0) *limit = absl::Seconds(given);
+}
+
+DisciplinePolicy DisciplineFromJob(const v1::Workers& workers) {
+  DisciplinePolicy policy;
+  if (workers.has_cool_down_seconds()) {
+    policy.cool_down = absl::Seconds(workers.cool_down_seconds());
+  }
+  if (workers.has_losses_free()) policy.losses_free = Unsigned(workers.losses_free());
+  SetSeconds(workers.cool_down_max_seconds(), &policy.cool_down_max);
+  SetSeconds(workers.forgive_seconds(), &policy.forgive);
+  return policy;
+}
+
 MachineLimits LimitsFromJob(const v1::Job& job) {
   MachineLimits limits;
   const v1::Limits& given = job.limits();
@@ -36,10 +52,18 @@ MachineLimits LimitsFromJob(const v1::Job& job) {
   limits.return_wait = absl::Seconds(job.workers().return_seconds());
   limits.assemble = absl::Seconds(given.assemble_seconds());
   limits.collective_min = absl::Seconds(given.collective_seconds());
+  SetSeconds(given.abort_seconds(), &limits.abort);
+  SetSeconds(given.report_seconds(), &limits.report);
+  SetSeconds(given.evaluate_seconds(), &limits.evaluate);
+  SetSeconds(given.save_seconds(), &limits.save);
   limits.stall = absl::Seconds(given.stall_seconds());
   limits.rewind_after = absl::Seconds(job.workers().rewind_after_seconds());
   limits.give_up = absl::Seconds(job.workers().give_up_seconds());
   limits.attempts_max = static_cast<uint32_t>(given.attempts());
+  if (given.not_finite_rounds() > 0) {
+    limits.not_finite_max = static_cast<uint32_t>(given.not_finite_rounds());
+  }
+  limits.discipline = DisciplineFromJob(job.workers());
   return limits;
 }
 

@@ -35,6 +35,10 @@ v1::Job FrozenJob() {
   job.mutable_checkpoint()->set_every_steps(500);
   job.mutable_limits()->set_silent_seconds(7);
   job.mutable_limits()->set_attempts(3);
+  job.mutable_limits()->set_evaluate_seconds(77);
+  job.mutable_limits()->set_not_finite_rounds(9);
+  job.mutable_workers()->set_cool_down_seconds(0);
+  job.mutable_workers()->set_losses_free(0);
   return job;
 }
 
@@ -65,6 +69,12 @@ TEST(MachineConfigTest, CarriesTheJobsValues) {
   EXPECT_EQ(config.limits.silent, absl::Seconds(7));
   EXPECT_EQ(config.limits.return_wait, absl::Milliseconds(500));
   EXPECT_EQ(config.limits.attempts_max, 3u);
+  EXPECT_EQ(config.limits.evaluate, absl::Seconds(77));
+  EXPECT_EQ(config.limits.save, absl::Seconds(600));  // Not given: as ever.
+  EXPECT_EQ(config.limits.not_finite_max, 9u);
+  EXPECT_EQ(config.limits.discipline.cool_down, absl::ZeroDuration());
+  EXPECT_EQ(config.limits.discipline.losses_free, 0u);
+  EXPECT_EQ(config.limits.discipline.forgive, absl::Seconds(600));
 }
 
 TEST(MachineConfigTest, RefusesAJobThatIsNotFrozen) {

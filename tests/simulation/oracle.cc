@@ -72,7 +72,9 @@ void Oracle::On(const server::GroupRecord& record) {
 
 // Rule 8: who has no moments, or spoilt ones, takes all from a peer.
 void Oracle::CheckNeeds(const server::GroupRecord& record) {
-  if (record.purpose == server::Purpose::kRetry) return;
+  const bool at_border =
+      record.purpose == server::Purpose::kStart || record.purpose == server::Purpose::kJoin;
+  if (!at_border) return;
   for (const server::Member& member : record.members) {
     const std::string id = fmt::format("{}#{}", member.name, member.incarnation);
     const bool keeps = member.need == server::StateNeed::kHolds ||
@@ -80,6 +82,10 @@ void Oracle::CheckNeeds(const server::GroupRecord& record) {
                        member.need == server::StateNeed::kStep;
     if (keeps && !has_moments_.contains(id)) {
       Bad(id + " is to keep moments that it has not or that are wrong");
+    }
+    const auto left_at = moments_at_.find(id);
+    if (keeps && left_at != moments_at_.end() && left_at->second != head_) {
+      Bad(id + " is to keep moments of steps that are not in the job's state");
     }
   }
 }

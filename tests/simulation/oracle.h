@@ -29,7 +29,12 @@ class Oracle {
   // A worker (name#incarnation) holds the state of a committed round (0: the initial one).
   void SeeHolding(uint64_t round, uint64_t state);
   // It has formed a group: from now on it has moments.
-  void SeeFormed(const std::string& worker) { has_moments_.insert(worker); }
+  void SeeFormed(const std::string& worker) {
+    has_moments_.insert(worker);
+    moments_at_.erase(worker);
+  }
+  // It has given up a parallel round: its moments are those of this state.
+  void SeeMoments(const std::string& worker, uint64_t state) { moments_at_[worker] = state; }
   // It has staged this as the result of an attempt.
   void SeeStaged(const std::string& worker, uint64_t round, uint64_t group, uint32_t attempt,
                  uint64_t state);
@@ -87,6 +92,7 @@ class Oracle {
   server::LedgerState ledger_;
   // (round, group, attempt) -> worker -> state.
   std::map<std::tuple<uint64_t, uint64_t, uint32_t>, std::map<std::string, uint64_t>> staged_;
+  std::map<std::string, uint64_t> moments_at_;
   std::set<std::string> has_moments_;  // Workers whose moments may be kept (rule 8).
   uint64_t commits_ = 0;
   uint64_t retries_ = 0;

@@ -95,6 +95,7 @@ void SimWorker::FinishRepair(const worker::FormGroup& command, const Meeting& me
   worker::Formed formed;
   formed.group = assemble.group;
   formed.state_hash = working_;
+  formed.step = stands_at_;
   formed.seconds = 0.1;
   Handle(worker::GroupFormed{formed});
 }

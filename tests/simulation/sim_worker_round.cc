@@ -82,6 +82,7 @@ worker::Ready SimWorker::ReadyOf(const worker::Order& order) const {
 void SimWorker::Do(const worker::DropOrder&) {
   ++training_;
   work_ = 0;
+  if (round_ != 0) around_.oracle->SeeMoments(id_, working_);
   round_ = 0;
   spoils_moments_ = false;
 }
@@ -161,6 +162,7 @@ void SimWorker::Do(const worker::ApplyStaged& command) {
   around_.oracle->SeeHolding(command.round.value, *state_);
   staged_.clear();
   work_ = 0;
+  round_ = 0;
 }
 
 void SimWorker::Do(const worker::DropStaged& command) {

@@ -53,7 +53,16 @@ void Duties::LeaveAssembly(Outcome* out) {
 void Duties::DropOrderInHand(Outcome* out) {
   if (!order_) return;
   out->commands.push_back(DropOrder{order_->order.round});
+  // Rule 18: the values go back, but the moments are those of steps that may not count.
+  const bool moved = order_->order.mode == Mode::kParallel && order_->work != Work::kAwaitingRates;
+  if (moved) ForgetState();
   order_.reset();
+}
+
+// It holds nothing any more: whoever asks is told so, and gives it all.
+void Duties::ForgetState() {
+  held_round_ = {};
+  held_hash_ = 0;
 }
 
 void Duties::DropStagedInHand(Outcome* out) {
@@ -85,10 +94,8 @@ void Duties::Handle(const Assemble& assemble, Outcome* out) {
   if (at_border || ReplacesState(me->need)) DropOrderInHand(out);
   if (me->need == StateNeed::kFile) {  // The job went back: what it held is undone (rule 21).
     DropStagedInHand(out);
-    held_round_ = {};
-    held_hash_ = 0;
+    ForgetState();
   }
-  if (order_) order_->failed.reset();  // This is its answer.
   save_.reset();
   assembly_ =
       Assembly{.assemble = assemble, .rank = static_cast<uint32_t>(me - assemble.members.begin())};
@@ -118,8 +125,12 @@ void Duties::Handle(const GroupFormed& event, Outcome* out) {
   if (group() != event.formed.group || assembly_->stage != Stage::kForming) return;
   assembly_->stage = Stage::kFormed;
   assembly_->formed = event.formed;
-  held_round_ = assembly_->assemble.round;
-  held_hash_ = event.formed.state_hash;
+  if (assembly_->assemble.purpose == Purpose::kRepair) {
+    NoteRepair(event.formed.step);
+  } else {
+    held_round_ = assembly_->assemble.round;
+    held_hash_ = event.formed.state_hash;
+  }
   if (staged_ && staged_->round <= held_round_) DropStagedInHand(out);  // Decided long ago.
   out->messages.push_back(event.formed);
 }
@@ -163,6 +174,29 @@ void Duties::Handle(const Rates& rates, Outcome* out) {
   known.insert(known.end(), rates.values.begin() + static_cast<int64_t>(skipped),
                rates.values.end());
   TrainIfComplete(out);
+}
+
+// A repair has finished a step: that is where this worker stands, whoever asks.
+void Duties::NoteRepair(uint64_t step) {
+  if (!order_) return;
+  order_->step = step;
+  if (order_->failed) order_->failed->step = step;
+}
+
+// The result of a parallel round is void; its steps are not. What is left to say is where they end.
+void Duties::UndoReady() {
+  if (!order_ || order_->work != Work::kDone || order_->order.mode != Mode::kParallel) return;
+  Failed failed;
+  failed.group = order_->order.group;
+  failed.round = order_->order.round;
+  failed.step = order_->step;
+  failed.cause = FailureCause::kAborted;
+  failed.text = "its result was aborted";
+  failed.finite = order_->ready->finite;
+  failed.loss_sum = order_->ready->loss_sum;
+  order_->work = Work::kFailed;
+  order_->ready.reset();
+  order_->failed = std::move(failed);
 }
 
 void Duties::TrainIfComplete(Outcome* out) {
@@ -253,8 +287,7 @@ void Duties::Handle(const Commit& commit, Outcome* out) {
       return Apply(commit.round, commit.state_hash, out);
     DropStagedInHand(out);  // Rule 8: the odd one out drops its state at once.
     DropOrderInHand(out);
-    held_round_ = {};
-    held_hash_ = 0;
+    ForgetState();
     return;
   }
   // Committed without this worker: the next Assemble says where it gets the state from.
@@ -266,6 +299,7 @@ void Duties::Handle(const Abort& abort, Outcome* out) {
   if (group() == abort.group) LeaveAssembly(out);
   if (abort.round && staged_ && IsFor(*staged_, abort.group, abort.round, abort.attempt)) {
     DropStagedInHand(out);
+    UndoReady();
   }
 }
 
@@ -328,6 +362,7 @@ void Duties::Handle(const Welcome& welcome, Term term, Outcome* out) {
         break;
       case Fate::kAborted:
         DropStagedInHand(out);
+        UndoReady();
         break;
       case Fate::kOpen:
         break;

@@ -110,7 +110,10 @@ class Duties {
   bool Blocking() const;
   void LeaveAssembly(Outcome* out);
   void DropOrderInHand(Outcome* out);
+  void ForgetState();
   void DropStagedInHand(Outcome* out);
+  void NoteRepair(uint64_t step);
+  void UndoReady();
   void TrainIfComplete(Outcome* out);
   void Apply(RoundId round, uint64_t hash, Outcome* out);
 

@@ -97,6 +97,7 @@ struct Formed {
   uint64_t state_hash = 0;
   double seconds = 0;
   uint64_t transfer_bytes = 0;
+  uint64_t step = 0;
 };
 
 enum class Activity {
@@ -168,6 +169,8 @@ struct Failed {
   std::string peer;
   FailureCause cause = FailureCause::kInternal;
   std::string text;
+  bool finite = true;
+  double loss_sum = 0;
 };
 
 struct Evaluated {

@@ -168,6 +168,7 @@ void Encode(const Formed& in, v1::WorkerMessage* message) {
   out->set_state_hash(in.state_hash);
   out->set_seconds(Seconds(in.seconds));
   out->set_transfer_bytes(in.transfer_bytes);
+  out->set_step(in.step);
 }
 
 void Encode(const Progress& in, v1::WorkerMessage* message) {
@@ -211,6 +212,8 @@ void Encode(const Failed& in, v1::WorkerMessage* message) {
   out->set_peer(in.peer);
   out->set_cause(EncodeCause(in.cause));
   out->set_text(in.text);
+  out->set_not_finite(!in.finite);
+  out->set_loss_sum(in.loss_sum);
 }
 
 void Encode(const Evaluated& in, v1::WorkerMessage* message) {

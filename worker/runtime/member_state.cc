@@ -58,7 +58,24 @@ void MemberState::KeepBase() {
   has_base_ = true;
 }
 
+void MemberState::KeepBuffers() {
+  const DeviceSpan<float> buffers = engine_->float_buffers();
+  kept_buffers_.resize(static_cast<size_t>(buffers.size));
+  Copy({kept_buffers_.data(), buffers.size}, buffers.data);
+  const std::span<int64_t> integers = engine_->integer_buffers();
+  kept_integers_.assign(integers.begin(), integers.end());
+  step_begun_ = true;
+}
+
+void MemberState::RestoreBuffers() {
+  if (!step_begun_) return;
+  step_begun_ = false;
+  Copy(engine_->float_buffers(), kept_buffers_.data());
+  std::copy(kept_integers_.begin(), kept_integers_.end(), engine_->integer_buffers().begin());
+}
+
 void MemberState::RestoreBase() {
+  step_begun_ = false;
   if (!has_base_) return;
   Copy(engine_->parameters(), base_.data());
   Copy(engine_->float_buffers(), base_.data() + parameters_);
@@ -136,6 +153,10 @@ absl::StatusOr<uint64_t> MemberState::ScaleStaged(float factor) {
 }
 absl::StatusOr<uint64_t> MemberState::HashAfterSteps() {
   return HashOf(engine_->parameters(), staged_buffers());
+}
+
+absl::StatusOr<uint64_t> MemberState::HashParameters() {
+  return StateHash(DeviceSpan<const float>(engine_->parameters()), 0);
 }
 
 absl::StatusOr<bool> MemberState::MomentsAreFinite() {

@@ -39,6 +39,13 @@ class MemberState {
   // After a dropped order: working parameters and buffers = base. Moments stay.
   void RestoreBase();
   bool has_base() const { return has_base_; }
+
+  // Parallel mode: a step's forward pass changes buffers before its collective succeeds.
+  // KeepBuffers before it; DoneStep after the step; RestoreBuffers before a step that is begun
+  // again, which costs nothing when none was left undone.
+  void KeepBuffers();
+  void DoneStep() { step_begun_ = false; }
+  void RestoreBuffers();
   // Parameters or buffers are about to change by other means than Commit: base is void.
   void ForgetBase() { has_base_ = false; }
 
@@ -65,6 +72,9 @@ class MemberState {
   absl::StatusOr<uint64_t> HashStaged();
   // Of the working parameters with the staged buffers.
   absl::StatusOr<uint64_t> HashAfterSteps();
+  // Of the working parameters alone: members in the middle of a parallel round agree on it, while
+  // their buffers still differ.
+  absl::StatusOr<uint64_t> HashParameters();
   absl::StatusOr<bool> MomentsAreFinite();
 
   // What a giver passes on and a taker overwrites: working values, or base while an order is open.
@@ -89,6 +99,10 @@ class MemberState {
   std::vector<int64_t> base_integers_;
   std::vector<int64_t> staged_integers_;
   bool has_base_ = false;
+  // Of the step in work.
+  std::vector<float> kept_buffers_;
+  std::vector<int64_t> kept_integers_;
+  bool step_begun_ = false;
 };
 
 }  // namespace rondo::worker

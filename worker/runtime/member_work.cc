@@ -121,12 +121,20 @@ absl::StatusOr<Formed> MemberWork::Form(const FormGroup& command) {
                    ExchangeState(assemble, command.rank, held_hash_,
                                  {state_.get(), gradients_.get(), communicator_.get(), limit}));
   if (need != StateNeed::kHolds && need != StateNeed::kInitial) pristine_ = false;
+  if (assemble.purpose == Purpose::kStart || assemble.purpose == Purpose::kJoin) {
+    stands_at_ = assemble.step;
+  }
   if (exchanged.took_step) RETURN_IF_ERROR(FinishStep(assemble));
   held_hash_ = exchanged.state_hash;
   Formed formed;
   formed.group = assemble.group;
   formed.state_hash = held_hash_;
   formed.transfer_bytes = exchanged.received_bytes;
+  if (assemble.purpose == Purpose::kRepair) {
+    // In mid-round: what the members must agree on is where they stand, and their parameters.
+    formed.step = stands_at_;
+    ASSIGN_OR_RETURN(formed.state_hash, state_->HashParameters());
+  }
   return formed;
 }
 
@@ -155,12 +163,21 @@ absl::Status MemberWork::MakeState(const Assemble& assemble, StateNeed need) {
 }
 
 // A repair has brought the reduced gradient of a step that failed here: the step is done with it.
+// A repair that broke off later may have done so before.
 absl::Status MemberWork::FinishStep(const Assemble& assemble) {
+  if (order_ && stands_at_ == assemble.step + 1) return absl::OkStatus();
   const uint64_t first = order_ ? order_->first_step : 0;
-  if (!order_ || assemble.step < first || assemble.step - first >= order_->rates.size()) {
-    return absl::InternalError(fmt::format("step {} is not in this worker's order", assemble.step));
+  if (!order_ || stands_at_ != assemble.step || assemble.step < first ||
+      assemble.step - first >= order_->rates.size()) {
+    return absl::InternalError(
+        fmt::format("step {} cannot be finished by this worker, which stands at {}", assemble.step,
+                    order_ ? fmt::format("step {}", stands_at_) : "no step"));
   }
-  return StepWithMean(order_->rates[assemble.step - first], gradients_.get(), state_.get());
+  RETURN_IF_ERROR(
+      StepWithMean(order_->rates[assemble.step - first], gradients_.get(), state_.get()));
+  state_->DoneStep();
+  ++stands_at_;
+  return absl::OkStatus();
 }
 
 // ------------------------------------------------------------------------------------ rounds
@@ -172,7 +189,7 @@ LoopParts MemberWork::PartsOfLoop(GroupId group, uint64_t number) {
           .gradients = gradients_.get(),
           .buffers = buffers_.get(),
           .group = IsIn(group) ? communicator_.get() : nullptr,
-          .collective_limit = collective_limit_,
+          .collective_limit = CollectiveLimit(),
           .clock = parts_.clock,
           .gauges = parts_.gauges,
           .dropped = [interrupts = parts_.interrupts, number] {
@@ -182,7 +199,19 @@ LoopParts MemberWork::PartsOfLoop(GroupId group, uint64_t number) {
 
 MemberWork::Answer MemberWork::Do(const Train& command, uint64_t number) {
   const Busy busy(parts_, Activity::kTraining);
+  if (order_ && order_->round == command.order.round && stands_at_ != command.order.first_step) {
+    // Rule 18: it would train from another state than the others.
+    Failed failed = MakeFailed(command.order.group,
+                               absl::InternalError(fmt::format(
+                                   "told to go on with round {} at step {}, stands at {}",
+                                   command.order.round, command.order.first_step, stands_at_)));
+    failed.round = command.order.round;
+    failed.step = stands_at_;
+    return StepsFailed{std::move(failed)};
+  }
   order_ = command.order;
+  stands_at_ = order_->first_step;
+  state_->RestoreBuffers();
   const Order& order = *order_;
   Failed dropped = MakeFailed(order.group, absl::AbortedError("the order was dropped"));
   dropped.round = order.round;
@@ -193,10 +222,18 @@ MemberWork::Answer MemberWork::Do(const Train& command, uint64_t number) {
   OrderLoop loop(order, loop_parts);
   std::variant<Ready, Failed, Dropped> result = loop.Run();
   parts_.gauges->EndOrder();
-  if (auto* failed = std::get_if<Failed>(&result)) return StepsFailed{std::move(*failed)};
+  if (auto* failed = std::get_if<Failed>(&result)) {
+    stands_at_ = failed->step;
+    return StepsFailed{std::move(*failed)};
+  }
   if (std::holds_alternative<Dropped>(result)) return StepsFailed{std::move(dropped)};
+  stands_at_ = order.first_step + order.length;
   Ready& ready = std::get<Ready>(result);
   if (order.mode == Mode::kParallel) {
+    if (order.length > 0) {
+      last_reduce_ =
+          absl::Seconds(ready.reduced.reduce_seconds) / static_cast<double>(order.length);
+    }
     staged_ = StagedId{order.round, order.group, 0, ready.reduced.state_hash};
   }
   return StepsDone{std::move(ready)};
@@ -216,7 +253,7 @@ MemberWork::Answer MemberWork::Do(const ReduceState& command) {
   absl::StatusOr<Reduced> reduced = absl::AbortedError("the group was left");
   if (IsIn(reduce.group)) {
     reduced =
-        ReduceLocal(reduce, collective_limit_, parts_.clock, communicator_.get(), state_.get());
+        ReduceLocal(reduce, CollectiveLimit(), parts_.clock, communicator_.get(), state_.get());
   }
   if (!reduced.ok()) {
     Failed failed = MakeFailed(reduce.group, reduced.status());
@@ -224,6 +261,7 @@ MemberWork::Answer MemberWork::Do(const ReduceState& command) {
     failed.attempt = reduce.attempt;
     return ReduceFailed{std::move(failed)};
   }
+  last_reduce_ = absl::Seconds(reduced->reduced.reduce_seconds);
   staged_ = StagedId{reduce.round, reduce.group, reduce.attempt, reduced->reduced.state_hash};
   return ReduceDone{*std::move(reduced)};
 }

@@ -3,6 +3,7 @@
 #ifndef RONDO_WORKER_RUNTIME_MEMBER_WORK_H_
 #define RONDO_WORKER_RUNTIME_MEMBER_WORK_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -74,9 +75,12 @@ class MemberWork {
   absl::Status FinishStep(const Assemble& assemble);
   bool IsIn(GroupId group) const { return communicator_ && group_ == group; }
   LoopParts PartsOfLoop(GroupId group, uint64_t number);
+  // A slow network gets more than the job's least limit: four times what the last one took.
+  absl::Duration CollectiveLimit() const { return std::max(collective_limit_, 4 * last_reduce_); }
 
   const MemberParts parts_;
   absl::Duration collective_limit_ = absl::Seconds(30);
+  absl::Duration last_reduce_;  // One collective's.
   Prepare prepare_;
   std::optional<LoadedJob> job_;  // Less engine and optimizer, which `state_` has.
   std::unique_ptr<MemberState> state_;
@@ -89,6 +93,7 @@ class MemberWork {
   bool file_failed_ = false;    // A checkpoint's file could not be used for the group in hand.
   uint64_t held_hash_ = 0;      // Of the last committed or received state.
   std::optional<Order> order_;  // The last one, for a repair's step.
+  uint64_t stands_at_ = 0;      // The next step of order_: all before it are done.
   std::optional<StagedId> staged_;
 };
 

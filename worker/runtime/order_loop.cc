@@ -55,6 +55,8 @@ Failed OrderLoop::Fail(uint64_t step, const absl::Status& status) const {
   failed.has_result = parts_.gradients->last_step() == static_cast<int64_t>(step);
   failed.cause = CauseOf(status);
   failed.text = std::string(status.message());
+  failed.finite = ready_.finite;
+  failed.loss_sum = ready_.loss_sum;
   return failed;
 }
 
@@ -98,16 +100,20 @@ absl::Status OrderLoop::Step(uint64_t index) {
   if (has_samples) {
     parts_.train->Load(samples.samples, &batch_);
     batch_.positions = std::move(samples.positions);
+    if (order_.mode == Mode::kParallel) parts_.state->KeepBuffers();
     ASSIGN_OR_RETURN(result, engine.ComputeGradient(batch_, static_cast<int64_t>(step)));
-    ready_.finite = ready_.finite && result.finite;
-    ready_.samples += static_cast<uint64_t>(result.samples);
-    ready_.loss_sum += result.loss;
   }
   if (order_.mode == Mode::kParallel) {
     RETURN_IF_ERROR(ReduceAndStep(step, rate, has_samples && result.finite));
+    parts_.state->DoneStep();
   } else if (has_samples) {
     RETURN_IF_ERROR(parts_.state->optimizer().Step(engine.parameters(), engine.gradients(), rate,
                                                    engine.has_gradient()));
+  }
+  if (has_samples) {
+    ready_.finite = ready_.finite && result.finite;
+    ready_.samples += static_cast<uint64_t>(result.samples);
+    ready_.loss_sum += result.loss;
   }
   parts_.gauges->Step(step + 1, result.loss, static_cast<uint64_t>(result.samples),
                       parts_.clock->Now());
@@ -120,14 +126,19 @@ absl::Status OrderLoop::ReduceAndStep(uint64_t step, double rate, bool finite) {
                     .attempt_or_step = static_cast<int64_t>(step),
                     .phase = rondo::Phase::kGradients};
   const absl::Time began = parts_.clock->Now();
-  RETURN_IF_ERROR(parts_.gradients
-                      ->Reduce(call,
-                               {.values = engine.gradients(),
-                                .has_gradient = engine.has_gradient(),
-                                .factor = finite ? factor_ : 0.0f},
-                               parts_.collective_limit, parts_.group)
-                      .status());
-  reduce_time_ += parts_.clock->Now() - began;
+  // Who waits for a peer does not stand still: the collective has a limit of its own.
+  parts_.gauges->Begin(Activity::kReducing, began);
+  const absl::Status reduced = parts_.gradients
+                                   ->Reduce(call,
+                                            {.values = engine.gradients(),
+                                             .has_gradient = engine.has_gradient(),
+                                             .factor = finite ? factor_ : 0.0f},
+                                            parts_.collective_limit, parts_.group)
+                                   .status();
+  const absl::Time ended = parts_.clock->Now();
+  parts_.gauges->Begin(Activity::kTraining, ended);
+  RETURN_IF_ERROR(reduced);
+  reduce_time_ += ended - began;
   return StepWithMean(rate, parts_.gradients, parts_.state);
 }
 
@@ -147,6 +158,7 @@ absl::Status OrderLoop::StageBuffers() {
   const CallId call{.round = static_cast<int64_t>(order_.round.value),
                     .attempt_or_step = static_cast<int64_t>(order_.first_step + order_.length),
                     .phase = rondo::Phase::kBuffers};
+  parts_.gauges->Begin(Activity::kReducing, parts_.clock->Now());
   CostMeter meter(*parts_.group, parts_.clock);
   if (engine.float_buffers().size > 0) {
     ASSIGN_OR_RETURN(const bool finite, IsFinite(engine.float_buffers()));

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -21,6 +22,7 @@
 #include "common/clock.h"
 #include "worker/collectives/tcp/tcp_listener.h"
 #include "worker/collectives/tcp/tcp_mesh.h"
+#include "worker/runtime/failing_communicator.h"
 #include "worker/runtime/parts.h"
 #include "worker/runtime/quadratic_job.h"
 #include "worker/runtime/trainer.h"
@@ -39,8 +41,16 @@ class LoopbackGroups final : public GroupMaker {
     mesh.endpoints = spec.blobs;
     mesh.token = spec.token;
     mesh.group = spec.group.value;
-    return ConnectMesh(*listener_, mesh, limit, std::move(abort));
+    absl::StatusOr<std::unique_ptr<Communicator>> made =
+        ConnectMesh(*listener_, mesh, limit, std::move(abort));
+    if (!fails_at || !made.ok()) return made;
+    return std::make_unique<FailingCommunicator>(*std::move(made), *fails_at, fails_in, fails_here);
   }
+
+  // The step whose all-reduce fails somewhere in the next groups; set while the trainer is settled.
+  std::optional<int64_t> fails_at;
+  rondo::Phase fails_in = rondo::Phase::kGradients;
+  bool fails_here = false;
 
  private:
   const std::unique_ptr<TcpListener> listener_;
@@ -182,14 +192,19 @@ class TestWorkers {
     return assemble;
   }
   std::vector<Formed> Form(const Assemble& assemble) {
+    std::vector<int> all;
+    for (int rank = 0; rank < size(); ++rank) all.push_back(rank);
+    return FormOf(assemble, all);
+  }
+  // `assemble` names the members whose indices are given, in this order.
+  std::vector<Formed> FormOf(const Assemble& assemble, const std::vector<int>& members) {
     std::vector<std::string> blobs;
-    for (const auto& worker : workers_) blobs.push_back(worker->groups().Listen().value());
-    for (int rank = 0; rank < size(); ++rank) {
-      workers_[rank]->Do(
-          FormGroup{assemble, static_cast<uint32_t>(rank), blobs, "0123456789abcdef"});
+    for (const int i : members) blobs.push_back(workers_[i]->groups().Listen().value());
+    for (uint32_t rank = 0; rank < members.size(); ++rank) {
+      workers_[members[rank]]->Do(FormGroup{assemble, rank, blobs, "0123456789abcdef"});
     }
     std::vector<Formed> formed;
-    for (const auto& worker : workers_) formed.push_back(worker->Await<GroupFormed>().formed);
+    for (const int i : members) formed.push_back(workers_[i]->Await<GroupFormed>().formed);
     return formed;
   }
   // Rank 0 makes the initial state, the others get it.
