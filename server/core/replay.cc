@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "absl/status/statusor.h"
+#include "server/core/continuation.h"
 #include "server/core/due.h"
 #include "server/core/ledger.h"
 #include "server/core/round.h"
@@ -76,9 +77,9 @@ bool Contains(const std::vector<std::string>& names, const std::string& name) {
 
 // The open round as it stood before `commit`: who took part in its attempt, and who was finite.
 Round RoundBefore(const OrderRecord& order, const std::vector<Member>& members,
-                  const GroupRecord& reduced, const CommitRecord& commit,
+                  const GroupRecord& reduced, const CommitRecord& commit, const LedgerState& ledger,
                   const ScheduleConfig& schedule) {
-  Round round = AdoptRound(order, members, schedule);
+  Round round = AdoptRound(order, members, ledger, schedule);
   round.attempt = Attempt{.number = commit.attempt, .group = commit.group};
   for (size_t i = 0; i < round.members.size(); ++i) {
     RoundMember& member = round.members[i];
@@ -192,8 +193,41 @@ void Replayer::ExpectSameOrder(const OrderRecord& journal, const OrderRecord& co
   ExpectSame("checkpoint due", journal.save_due, computed.save_due);
 }
 
+// An order that goes on with a parallel round after a failed step. Who was finite in the steps
+// before it, and their loss, are measurements: they are taken from the record.
+void Replayer::CheckContinuation(const OrderRecord& record) {
+  Round open = AdoptRound(*history_.open, history_.open_members, history_.committed.ledger,
+                          config_.schedule);
+  if (!record.so_far || record.first_step < open.first_step ||
+      record.first_step > open.first_step + open.length) {
+    return Expect("its place", fmt::format("from step {}", record.first_step),
+                  "within the open round, and with what came before it");
+  }
+  for (RoundMember& member : open.members) {
+    member.finite =
+        record.first_step == open.first_step || Contains(record.so_far->contributors, member.name);
+  }
+  const std::vector<Member>& members = history_.group->members;
+  absl::StatusOr<Round> round =
+      DecideContinuation(open, config_.schedule,
+                         {.group = history_.group->group,
+                          .members = members,
+                          .step = record.first_step,
+                          .train_samples = history_.reference->facts.train_samples,
+                          .global_batch = GlobalBatch(members.size())});
+  if (!round.ok()) {
+    return Expect("samples", "an order", std::string(round.status().message()));
+  }
+  ExpectSame("steps done before it", record.so_far->steps, round->so_far.steps);
+  ExpectSame("samples before it", record.so_far->samples, round->so_far.samples);
+  ExpectSame("contributors before it", record.so_far->contributors, round->so_far.contributors);
+  ExpectLedger(record.so_far->ledger, round->so_far.ledger);
+  ExpectSameOrder(record, RecordOf(*round, record.at));
+}
+
 void Replayer::Check(const OrderRecord& record) {
   ++report_.orders;
+  if (history_.open && history_.open->round == record.round) return CheckContinuation(record);
   ExpectSame("number", record.round, history_.last_round.Next());
   if (!history_.reference) {
     return Expect("its place", "before any worker was prepared", "after the reference");
@@ -240,8 +274,8 @@ void Replayer::Check(const CommitRecord& record) {
     return Expect("group", fmt::format("group {}, which the journal does not know", record.group),
                   "the order's group, or one made for a further attempt");
   }
-  const Round round =
-      RoundBefore(order, history_.open_members, reduced->second, record, config_.schedule);
+  const Round round = RoundBefore(order, history_.open_members, reduced->second, record,
+                                  history_.committed.ledger, config_.schedule);
   const CommitRecord computed = DecideCommit(round, record.state_hash, record.at);
   ExpectSame("mode", record.mode, computed.mode);
   ExpectSame("first step", record.first_step, computed.first_step);

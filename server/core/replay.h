@@ -58,6 +58,7 @@ class Replayer {
   void Check(const TermRecord& record);
   void Check(const ReferenceRecord& record);
   void Check(const GroupRecord& record);
+  void CheckContinuation(const OrderRecord& record);
   void Check(const OrderRecord& record);
   void Check(const CommitRecord& record);
   void Check(const EvaluationRecord& record);
