@@ -37,8 +37,8 @@ class JournalReader {
   absl::Status Check();
 
   absl::StatusOr<v1::Job> Job();
-  // Committed rounds from `from` on, ascending, at most `limit`. What a rewind has undone is in none
-  // of the answers but Records().
+  // Committed rounds from `from` on, ascending, at most `limit`. What a rewind has undone is in
+  // none of the answers but Records().
   absl::StatusOr<std::vector<RoundRow>> Rounds(RoundId from, uint64_t limit);
   // Absent: the run has not ended, or goes on since.
   absl::StatusOr<std::optional<EndRecord>> End();
