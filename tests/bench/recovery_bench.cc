@@ -1,7 +1,7 @@
 // How long a job stands still when a process is killed: real processes on this machine, all limits
-// at their defaults. Each kill is followed by a new process under the same name; the next kill
-// comes once that is a member again. JSON lines, one for each place where a kill can hit,
-// milliseconds:
+// at their defaults (but no cool-down for names that come and die). Each kill is followed by a new
+// process under the same name; the next kill comes once that is a member again. JSON lines, one for
+// each place where a kill can hit, milliseconds:
 //
 //   commit_ms   from the kill to the next commit
 //   notice_ms   reduce: until every survivor has left the broken collective (it reported a failure,
@@ -147,7 +147,8 @@ Times Measure(const Flags& flags, const std::string& place) {
   job.model = fmt::format("{{builtin: mlp, layers: {}}}", flags.layers);
   job.schedule = "{kind: constant, steps: 100000000, peak: 0.001}";
   job.sync = fmt::format("{{policy: constant, base_steps: {}}}", flags.steps);
-  job.workers = fmt::format("{{min: 1, max: {}, wait_seconds: 600}}", flags.workers);
+  job.workers =
+      fmt::format("{{min: 1, max: {}, wait_seconds: 600, cool_down_seconds: 0}}", flags.workers);
   Crew crew(e2e::MakeJobFolder(job), flags.workers);
   Times times;
   Trap& first = NextCommit(&crew);

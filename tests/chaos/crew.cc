@@ -42,7 +42,7 @@ void Crew::Witness(Passing& passing) {
   }
 }
 
-bool Crew::StartCoordinator() {
+bool Crew::StartCoordinator(const std::string& listen) {
   // The file of a former life would be taken for this one's.
   const std::string address_file = e2e::NewFolder("address") + "/address";
   coordinator_.reset();
@@ -51,9 +51,9 @@ bool Crew::StartCoordinator() {
                                                 "--address-file", address_file});
   logs_.push_back(coordinator_->log_path());
   if (!coordinator_->WaitForFile(address_file, kPatience)) return false;
-  std::string address = e2e::ReadFile(address_file);
-  while (!address.empty() && address.back() == '\n') address.pop_back();
-  relay_.SetCoordinator(address);
+  coordinator_address_ = e2e::ReadFile(address_file);
+  while (coordinator_address_.ends_with('\n')) coordinator_address_.pop_back();
+  relay_.SetCoordinator(coordinator_address_);
   return true;
 }
 

@@ -43,7 +43,9 @@ class Crew {
   pid_t worker_pid(int worker) const { return workers_[worker]->process->pid(); }
 
   // Returns when it listens; false if it ended instead.
-  bool StartCoordinator();
+  bool StartCoordinator(const std::string& listen = "127.0.0.1:0");
+  // Where the last one listened.
+  const std::string& coordinator_address() const { return coordinator_address_; }
   void StartWorker(int worker);
   // False: the coordinator did not start.
   bool StartAll();
@@ -74,6 +76,7 @@ class Crew {
   std::vector<std::unique_ptr<Worker>> workers_;
   Relay relay_;
   std::optional<e2e::Program> coordinator_;
+  std::string coordinator_address_;
   std::vector<std::string> logs_;
 };
 

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "tests/chaos/crew.h"
 #include "tests/chaos/journal_file.h"
+#include "tests/chaos/relay.h"
 #include "tests/chaos/verdict.h"
 #include "tests/e2e/digits_job.h"
 #include "tests/e2e/program.h"
@@ -86,6 +87,19 @@ TEST_P(JournalKillTest, ANewCoordinatorGoesOnAndNothingIsLost) {
   ExpectEndsWell(&crew);
   EXPECT_EQ(ModelOf(crew), UndisturbedModel(write.parallel));
   if (HasFailure()) fmt::print("--- what the processes logged\n{}", crew.Chronicle());
+}
+
+// The last write of all: the end is known, and nobody has been told.
+TEST(EndedJobTest, WorkersHearOfTheEndFromANewCoordinator) {
+  Crew crew(JobFolder(false), kWorkers);
+  Trap& goodbye = crew.relay().Hold(
+      [](const Passing& p) { return p.to_worker != nullptr && p.to_worker->has_goodbye(); });
+  ASSERT_TRUE(crew.StartAll());
+  ASSERT_TRUE(goodbye.Wait(kPatience)) << crew.Chronicle();
+  crew.KillCoordinator();
+  goodbye.Lose();
+  ASSERT_TRUE(crew.StartCoordinator(crew.coordinator_address())) << crew.Chronicle();
+  ExpectEndsWell(&crew);
 }
 
 std::vector<Write> Writes() {

@@ -2,42 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <iterator>
-
 namespace rondo::chaos {
 namespace {
 
 constexpr Mode kModes[] = {Mode::kLocal, Mode::kParallel};
 constexpr int kWorkers[] = {2, 3, 5};
 constexpr int kTurns[] = {2, 3, 2, 5, 3};  // Five processes cost the most.
-
-// What the coordinator cannot do yet: to repair a step of a parallel round.
-bool IsBuilt(const Scene& scene) {
-  const bool within_round = scene.moment == Moment::kSteps || scene.moment == Moment::kBarrier ||
-                            scene.moment == Moment::kReduce;
-  switch (scene.fault) {
-    case Fault::kKillWorker:
-    case Fault::kCutPeers:
-      return scene.mode == Mode::kLocal;
-    case Fault::kFreezeForLong:
-    case Fault::kCutForLong:
-    case Fault::kKillAll:
-      return scene.mode == Mode::kLocal || !within_round;
-    case Fault::kFreezeShortly:
-    case Fault::kCutShortly:
-    case Fault::kTerminateWorker:
-    case Fault::kKillCoordinator:
-      return true;
-  }
-  return false;
-}
-
-std::vector<Scene> BuiltOnes(const std::vector<Scene>& scenes) {
-  std::vector<Scene> built;
-  std::copy_if(scenes.begin(), scenes.end(), std::back_inserter(built), IsBuilt);
-  return built;
-}
 
 }  // namespace
 
@@ -113,7 +83,7 @@ std::vector<Scene> WholeMatrix() {
       }
     }
   }
-  return BuiltOnes(scenes);
+  return scenes;
 }
 
 std::vector<Scene> EachPairOnce() {
@@ -126,7 +96,7 @@ std::vector<Scene> EachPairOnce() {
       ++turn;
     }
   }
-  return BuiltOnes(scenes);
+  return scenes;
 }
 
 }  // namespace rondo::chaos
