@@ -287,7 +287,7 @@ const Bad kBad[] = {
     {"kind: ring", "kind: sparse, density: 0.01", 15, "collective.kind", "not built"},
     {"kind: ring", "kind: auto, density: 0.01", 15, "collective.kind", "not built"},
     {"seed: 1", "seed: 1\nprecision: bf16", 3, "precision", "not built"},
-    {"keep: 3", "keep: 3, partials: true", 18, "checkpoint.partials", "not built"},
+    {"keep: 3", "keep: 3, partials: true", 18, "checkpoint.partials", "every_steps"},
     // What YAML allows and a job file does not.
     {"seed: 1", "seed: 1\nseed: 2", 3, "seed", "line 2"},
     {"peak: 0.1", "peak: 0.1, peak: 0.2", 13, "schedule.peak", "given twice"},

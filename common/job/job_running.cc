@@ -113,6 +113,9 @@ void ReadCheckpoint(Section& root, ReadLog* log, v1::Checkpoint* checkpoint) {
   checkpoint->set_keep(section.Int("keep", {.min = 1, .max = 1'000'000}).value_or(3));
   checkpoint->set_shared_dir(section.Text("shared_dir").value_or(""));
   checkpoint->set_partials(section.Bool("partials").value_or(false));
+  if (checkpoint->partials() && checkpoint->every_steps() == 0) {
+    section.Fail("partials", "needs every_steps: a round is long when it has more steps than that");
+  }
   if (checkpoint->keep() == 1 && checkpoint->every_steps() > 0) {
     section.Warn("keep",
                  "damage to one file of a single checkpoint would leave the job nothing to go back "

@@ -11,8 +11,6 @@ const std::vector<NotBuilt>& NotBuiltYet() {
        [](const Job& job) { return job.collective().kind() == v1::COLLECTIVE_KIND_AUTO; }},
       {"precision", "training in bf16", "use precision: float32",
        [](const Job& job) { return job.precision() == v1::PRECISION_BF16; }},
-      {"checkpoint.partials", "saving within a round", "leave it out",
-       [](const Job& job) { return job.checkpoint().partials(); }},
   };
   return rows;
 }

@@ -38,6 +38,12 @@ absl::Status Resolve(const PlanOptions& options, const std::string& files_dir, P
   return CheckParsed(options.job_file, *parsed);
 }
 
+// Vectors that the optimizer keeps beside the parameters.
+int64_t CountMoments(const v1::Optimizer& optimizer) {
+  if (optimizer.kind() == v1::OPTIMIZER_KIND_ADAMW) return 2;
+  return optimizer.momentum() > 0 ? 1 : 0;
+}
+
 absl::Status PrintPlan(const PlanOptions& options, bool json, bool ascii) {
   std::string warnings;
   ASSIGN_OR_RETURN(const PlanView view, MakePlan(options, &warnings));
@@ -69,6 +75,11 @@ absl::StatusOr<PlanView> MakePlan(const PlanOptions& options, std::string* warni
   if (!view.parameters) {
     ASSIGN_OR_RETURN(view.parameters, CountParameters(parsed.job, files_dir));
   }
+  if (parsed.job.checkpoint().partials()) {
+    view.partials =
+        CountPartials(view.policy, view.schedule, parsed.job.checkpoint().every_steps());
+  }
+  view.state_copies = 1 + CountMoments(parsed.job.optimizer());
   view.step_seconds = options.step_seconds;
   view.sync_seconds = options.sync_seconds;
   return view;

@@ -19,6 +19,12 @@ std::optional<int64_t> BytesPerSync(const PlanView& view) {
   return RingBytesPerSync(view.workers, *view.parameters);
 }
 
+std::optional<int64_t> PartialBytes(const PlanView& view) {
+  if (!view.parameters) return std::nullopt;
+  const int64_t each = *view.parameters * view.state_copies * static_cast<int64_t>(sizeof(float));
+  return each * view.partials * view.workers;
+}
+
 std::optional<double> Seconds(const PlanView& view, int64_t syncs) {
   if (!view.step_seconds || !view.sync_seconds) return std::nullopt;
   return PredictSeconds(view.plan.steps, syncs, *view.step_seconds, *view.sync_seconds);
@@ -95,6 +101,14 @@ std::string BytesLines(const PlanView& view) {
       total(view.plan.syncs), total(view.plan.steps));
 }
 
+std::string PartialsLine(const PlanView& view) {
+  if (view.partials == 0) return "";
+  const std::optional<int64_t> bytes = PartialBytes(view);
+  return fmt::format(
+      "partials     {} by each of {} workers, {} written in all\n", view.partials, view.workers,
+      bytes ? BytesText(static_cast<uint64_t>(*bytes)) : std::string("unknown bytes"));
+}
+
 std::string TimeLines(const PlanView& view) {
   const std::optional<double> seconds = Seconds(view, view.plan.syncs);
   if (!seconds) {
@@ -125,6 +139,9 @@ nlohmann::ordered_json PlanJson(const PlanView& view) {
   json["lengths_rle"] = std::move(lengths);
   json["bytes_per_sync"] = nullptr;
   if (const auto bytes = BytesPerSync(view)) json["bytes_per_sync"] = *bytes;
+  json["partials"] = view.partials;
+  json["partial_bytes"] = nullptr;
+  if (const auto bytes = PartialBytes(view)) json["partial_bytes"] = *bytes;
   json["predicted_seconds"] = nullptr;
   if (const auto seconds = Seconds(view, view.plan.syncs)) json["predicted_seconds"] = *seconds;
   return json;
@@ -141,7 +158,7 @@ std::string PlanText(const PlanView& view, bool ascii) {
       "lengths      {}\n",
       view.name, plan.steps, plan.rounds, plan.longest_round, plan.longest_first_step, plan.syncs,
       plan.percent_of_parallel, plan.checksum, LengthsText(plan.lengths));
-  text += BytesLines(view) + TimeLines(view) + "\n";
+  text += BytesLines(view) + PartialsLine(view) + TimeLines(view) + "\n";
   text += DrawPlot(LengthPlot(view), kPlotRows, ascii) + "\n";
   text += DrawPlot(RatePlot(view), kPlotRows, ascii);
   return text;

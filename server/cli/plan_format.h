@@ -20,13 +20,16 @@ struct PlanView {
   PlanSummary plan;
   int64_t workers = 1;
   std::optional<int64_t> parameters;
+  int64_t partials = 0;      // Saved by each worker over the run.
+  int64_t state_copies = 1;  // Parameters and moments: vectors of the parameters' length in each.
   std::optional<double> step_seconds;
   std::optional<double> sync_seconds;
 };
 
 // steps, rounds, syncs, percent_of_parallel, longest_round, checksum, lengths_rle [[length, count],
-// ...], bytes_per_sync (sent by each worker; null when unknown), predicted_seconds (null when
-// unknown). These names stay.
+// ...], bytes_per_sync (sent by each worker; null when unknown), partials (saved by each worker),
+// partial_bytes (of all of them over all workers, without buffers; null when unknown),
+// predicted_seconds (null when unknown). These names stay.
 nlohmann::ordered_json PlanJson(const PlanView& view);
 
 // The same for people, with plots of H and of the rate over the steps; at most 80 columns.

@@ -52,14 +52,27 @@ TEST(PlanTest, TheDigitsJobHasTheseRounds) {
   EXPECT_TRUE(json["predicted_seconds"].is_null());
 }
 
+TEST(PlanTest, CountsThePartialsOfLongRounds) {
+  // Five rounds of 20 steps, three partials in each; SGD without momentum keeps no moments.
+  const std::string job = WriteJob(
+      "partials.yaml",
+      SmallJob("{kind: constant, steps: 100, peak: 1}", "{policy: constant, base_steps: 20}") +
+          "checkpoint: {every_steps: 5, partials: true}\n");
+  const PlanView view = PlanOf({.job_file = job, .workers = 2, .parameters = 1000});
+  EXPECT_EQ(PlanJson(view)["partials"], 15);
+  EXPECT_EQ(PlanJson(view)["partial_bytes"], 15 * 2 * 4000);
+  EXPECT_NE(PlanText(view, true).find("partials     15 by each of 2 workers"), std::string::npos);
+}
+
 TEST(PlanTest, ItsJsonHasExactlyTheStableNames) {
   const nlohmann::ordered_json json = PlanJson(
       PlanOf({.job_file = kDigits + "digits.yaml", .step_seconds = 0.5, .sync_seconds = 2.0}));
   std::vector<std::string> names;
   for (const auto& [name, value] : json.items()) names.push_back(name);
-  EXPECT_EQ(names, (std::vector<std::string>{"steps", "rounds", "syncs", "percent_of_parallel",
-                                             "longest_round", "checksum", "lengths_rle",
-                                             "bytes_per_sync", "predicted_seconds"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"steps", "rounds", "syncs", "percent_of_parallel",
+                                      "longest_round", "checksum", "lengths_rle", "bytes_per_sync",
+                                      "partials", "partial_bytes", "predicted_seconds"}));
   EXPECT_EQ(json["predicted_seconds"].get<double>(), 460 * 0.5 + json["syncs"].get<double>() * 2.0);
 }
 

@@ -83,6 +83,7 @@ struct MachineConfig {
   bool has_accuracy = true;             // The targets are classes.
   uint64_t checkpoint_every_steps = 0;  // 0: only at the end.
   uint64_t checkpoint_keep = 3;
+  bool partials = false;  // Within local rounds that are longer than checkpoint_every_steps.
   // 128 bits from the system's random source, made at each start: the tokens of the workers' data
   // plane follow from them.
   std::array<uint64_t, 2> token_seed = {};
@@ -130,9 +131,15 @@ struct CheckpointCompleted {
   std::string text;
 };
 
+// Answers LookForPartials: the newest step for which every worker named has one.
+struct PartialsFound {
+  RoundId round;
+  std::optional<uint64_t> step;
+};
+
 using Event = std::variant<StreamOpened, StreamClosed, Received, Malformed, TimerFired,
                            StopRequested, CheckpointCompleted, PauseRequested, ResumeRequested,
-                           DrainRequested, CheckpointRequested>;
+                           DrainRequested, CheckpointRequested, PartialsFound>;
 
 // ------------------------------------------------------------------------------------------- out
 
@@ -170,7 +177,14 @@ struct TrimCheckpoints {
   uint64_t newest = 0;
 };
 
-using Effect = std::variant<Send, CloseStream, CompleteCheckpoint, Finish, TrimCheckpoints>;
+// Which partials of this round are there? Answered with PartialsFound.
+struct LookForPartials {
+  RoundId round;
+  std::vector<std::string> workers;
+};
+
+using Effect =
+    std::variant<Send, CloseStream, CompleteCheckpoint, Finish, TrimCheckpoints, LookForPartials>;
 
 // What becomes of a user's request.
 struct SteerAnswer {

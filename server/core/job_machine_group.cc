@@ -10,6 +10,11 @@
 #include "server/core/start.h"
 
 namespace rondo::server {
+namespace {
+
+bool Reads(StateNeed need) { return need == StateNeed::kFile || need == StateNeed::kPartial; }
+
+}  // namespace
 
 bool JobMachine::Impl::Finishing() const {
   return stop_reason_.has_value() ||
@@ -59,7 +64,8 @@ bool JobMachine::Impl::AdvanceBorder() {
     if (evaluation_pending_) return BeginEvaluation();
     if (save_pending_) return BeginSave();
     if (Resting()) return false;
-    return BelowMinimum(members.size()) ? phase_ != Phase::kBorder : BeginRound();
+    if (BelowMinimum(members.size())) return phase_ != Phase::kBorder;
+    return SaveBeforeLongRound() ? BeginSave() : BeginRound();
   }
   const bool needs_minimum = !finishing && !history_.pause && !HandingOver();
   if (needs_minimum && BelowMinimum(members.size())) return phase_ != Phase::kBorder;
@@ -212,8 +218,7 @@ bool JobMachine::Impl::BeginGroup(Purpose purpose, std::vector<Member> members,
   message.members = std::move(members);
   for (uint32_t rank = 0; rank < message.members.size(); ++rank) {
     const StateNeed need = message.members[rank].need;
-    const bool has_it =
-        need == StateNeed::kHolds || need == StateNeed::kInitial || need == StateNeed::kFile;
+    const bool has_it = need == StateNeed::kHolds || need == StateNeed::kInitial || Reads(need);
     if (!has_it) continue;
     message.giver = rank;
     break;
@@ -221,12 +226,14 @@ bool JobMachine::Impl::BeginGroup(Purpose purpose, std::vector<Member> members,
   message.round = committed_.round;
   message.state_hash = committed_.state_hash;
   message.step = step.value_or(committed_.step);
+  const bool partial = message.members.front().need == StateNeed::kPartial;
+  if (partial) message.step = *partials_->step;
   Journal(GroupRecord{message.group, purpose, message.members, now_});
   group_.reset();
   grouped_ = true;
   // Files of any size may have to come first.
   const bool reads = std::any_of(message.members.begin(), message.members.end(),
-                                 [](const Member& m) { return m.need == StateNeed::kFile; });
+                                 [](const Member& m) { return Reads(m.need); });
   const MachineLimits& limits = config_.limits;
   assembly_ = BeginAssembly(std::move(message), now_,
                             reads ? std::max(limits.assemble, limits.save) : limits.assemble);
@@ -317,6 +324,7 @@ bool JobMachine::Impl::CheckFormed() {
 bool JobMachine::Impl::FormedGroup() {
   group_ = assembly_->group;
   const bool retry = assembly_->message.purpose == Purpose::kRetry;
+  const bool resumes = assembly_->message.members.front().need == StateNeed::kPartial;
   if (!retry) {
     if (!committed_.round) committed_.state_hash = *ExpectedHash(*assembly_);
     for (const Member& member : group_->members) {
@@ -332,6 +340,7 @@ bool JobMachine::Impl::FormedGroup() {
   assembly_.reset();
   assembly_failures_ = 0;
   unreadable_for_.clear();
+  if (resumes) return GiveOrderAgain();
   return Go(round_ ? Phase::kTraining : Phase::kBorder);
 }
 

@@ -2,6 +2,7 @@
 //   job_machine          events in, effects out, the turn of the phases
 //   job_machine_arrival  streams, Hello, Prepared, Leave, who is silent or lost
 //   job_machine_restart  a later term takes up the journal
+//   job_machine_partial  a long round goes on after a total restart
 //   job_machine_rewind   nobody holds the state: back to a checkpoint
 //   job_machine_discipline  who stands still, is sick, dies again and again, or wants to leave
 //   job_machine_group    the border: who goes on, assembling the group
@@ -80,6 +81,7 @@ class JobMachine::Impl {
   void On(const Malformed& event);
   void On(const TimerFired&) {}
   void On(const CheckpointCompleted& event);
+  void On(const PartialsFound& event);
   void On(const StopRequested& event);
   void On(const PauseRequested& event);
   void On(const ResumeRequested& event);
@@ -187,6 +189,13 @@ class JobMachine::Impl {
   std::vector<Member> NeedsAtStart(const std::vector<std::string>& names) const;
   void OnFileFailure(const Member& member, const std::string& text);
   bool GoFurtherBack();
+
+  // Partials of a long round.
+  bool SaveBeforeLongRound() const;
+  bool MayHavePartials() const;
+  bool GoOnFromPartials(bool* moved);
+  bool AwaitNames(const std::vector<std::string>& missing);
+  bool GiveOrderAgain();
 
   // Rounds.
   bool BeginRound();
@@ -301,8 +310,10 @@ class JobMachine::Impl {
   std::optional<uint64_t> evaluated_step_;
   std::optional<uint64_t> saved_step_;
   std::optional<uint64_t> save_failed_step_;
-  uint64_t split_step_ = 0;  // Where the members of a parallel round last differed,
-  int splits_ = 0;           // and how often there.
+  std::optional<PartialsFound> partials_;  // Of the open round, once looked for.
+  bool partials_asked_ = false;            // The answer is to come.
+  uint64_t split_step_ = 0;                // Where the members of a parallel round last differed,
+  int splits_ = 0;                         // and how often there.
   // Who cannot use the files of the checkpoint that the job went back to.
   std::set<std::pair<std::string, Incarnation>> unreadable_for_;
   std::optional<Evaluation> evaluation_;

@@ -131,6 +131,8 @@ void JobMachine::Impl::ForgetUndone(uint64_t to_step) {
   evaluation_.reset();
   save_.reset();
   unreadable_for_.clear();
+  partials_.reset();
+  partials_asked_ = false;
   without_holder_since_.reset();
   if (evaluated_step_ > to_step) evaluated_step_.reset();
   saved_step_.reset();
@@ -178,6 +180,10 @@ std::vector<Member> JobMachine::Impl::NeedsAtStart(const std::vector<std::string
 
 // `member` said that it cannot use the checkpoint's files. It may be alone with that.
 void JobMachine::Impl::OnFileFailure(const Member& member, const std::string& text) {
+  if (round_) {  // A partial: the round is not to be had in this way.
+    partials_ = PartialsFound{round_->id, std::nullopt};
+    return Note("partial_unreadable", text);
+  }
   unreadable_for_.insert({member.name, member.incarnation});
   Note("checkpoint_unreadable", fmt::format("step {}: {}", committed_.step, text));
   --assembly_failures_;  // The next group is formed without asking it again.

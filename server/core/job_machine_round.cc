@@ -131,6 +131,8 @@ bool JobMachine::Impl::AdvanceTraining() {
     waits_for_ = fmt::format("all members of round {} are away", round_->id);
     return false;  // Each of them comes back or is lost by a limit of CheckStreams.
   }
+  bool moved = false;
+  if (GoOnFromPartials(&moved)) return moved;
   // While nobody holds the state either, one of the lost may still bring the round back.
   if (committed_.round && !HolderIsHere()) return WithoutHolder();
   VoidRound("none of its members is left");

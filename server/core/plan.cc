@@ -49,6 +49,18 @@ PlanSummary ComputePlan(const PolicyConfig& policy, const ScheduleConfig& schedu
   return plan;
 }
 
+int64_t CountPartials(const PolicyConfig& policy, const ScheduleConfig& schedule, int64_t every) {
+  int64_t partials = 0;
+  VisitRounds(policy, schedule, [&](const RoundRun& run) {
+    if (run.mode != RoundMode::kLocal || run.length <= every) return;
+    for (int64_t i = 0; i < run.count; ++i) {
+      const int64_t first = run.first_step + i * run.length;
+      partials += (first + run.length - 1) / every - first / every;
+    }
+  });
+  return partials;
+}
+
 int64_t RingBytesPerSync(int64_t workers, int64_t parameters) {
   if (workers < 2) return 0;
   const auto p = static_cast<double>(workers);

@@ -256,6 +256,19 @@ TEST(RoundChecksumTest, ManyAtOnceEqualOneByOne) {
   }
 }
 
+TEST(CostTest, PartialsAreCountedInsideLongRoundsOnly) {
+  ScheduleConfig schedule;
+  schedule.kind = ScheduleKind::kConstant;
+  schedule.peak = 0.1;
+  schedule.steps = 50;
+  PolicyConfig policy;
+  policy.policy = SyncPolicy::kTable;
+  policy.table = {{0, 4}, {8, 21}};                       // 4, 4, 21 (8 to 29), 21 (29 to 50).
+  EXPECT_EQ(CountPartials(policy, schedule, 4), 5 + 5);   // 12, ..., 28; 32, ..., 48.
+  EXPECT_EQ(CountPartials(policy, schedule, 20), 1 + 1);  // 20; 40.
+  EXPECT_EQ(CountPartials(policy, schedule, 21), 0);
+}
+
 TEST(CostTest, RingBytesAreTwoTimesTheSharesOfTheOthers) {
   EXPECT_EQ(RingBytesPerSync(1, 100), 0);
   EXPECT_EQ(RingBytesPerSync(2, 100), 400);

@@ -220,6 +220,8 @@ void Script::Take(Effects effects) {
       checkpoints.push_back(*checkpoint);
       const bool ok = checkpoint_ok && failing_checkpoint != checkpoint->step;
       Handle(CheckpointCompleted{checkpoint->step, ok, "disk full"});
+    } else if (const auto* look = std::get_if<LookForPartials>(&effect)) {
+      Handle(PartialsFound{look->round, partial_step});
     } else if (const auto* f = std::get_if<Finish>(&effect)) {
       finish = *f;
     }
@@ -249,7 +251,9 @@ void Script::Answer(ScriptedWorker& worker, const CoordinatorMessage& message) {
     if (!worker.mute_endpoint) Say(worker, Endpoint{assemble->group, worker.name});
   } else if (const auto* mesh = std::get_if<Mesh>(&body)) {
     const Assemble last = worker.Heard<Assemble>().back();
-    if (worker.cannot_read && NeedOf(worker, last) == StateNeed::kFile) {
+    const StateNeed need = NeedOf(worker, last);
+    if ((worker.cannot_read && need == StateNeed::kFile) ||
+        (worker.cannot_read_partial && need == StateNeed::kPartial)) {
       return Say(worker, Failed{mesh->group, {}, 0, 0, false, "", FailureCause::kFile, "damaged"});
     }
     if (last.purpose == Purpose::kRepair) return AnswerRepair(worker, last);

@@ -49,7 +49,8 @@ struct ScriptedWorker {
   bool mute_reduced = false;
   bool mute_failed = false;  // An Abort of its parallel steps is not answered.
   bool mute_evaluated = false;
-  bool cannot_read = false;            // Files of a checkpoint.
+  bool cannot_read = false;  // Files of a checkpoint.
+  bool cannot_read_partial = false;
   uint64_t last_round = ~uint64_t{0};  // It answers no later order.
   bool finite = true;
   uint64_t finite_every = 0;  // Rounds whose number it divides are finite all the same.
@@ -128,6 +129,7 @@ class Script {
   bool crashed = false;
   size_t transactions = 0;
   std::optional<uint64_t> failing_checkpoint;  // Its step.
+  std::optional<uint64_t> partial_step;        // The newest that all have.
   std::optional<Finish> finish;
   std::vector<StreamId> closed;
   std::map<StreamId, std::string> close_reasons;

@@ -28,6 +28,11 @@ void CheckpointCompleter::Trim(const TrimCheckpoints& request) {
   waiting_.push_back(request);
 }
 
+void CheckpointCompleter::Look(const LookForPartials& request) {
+  absl::MutexLock lock(&mutex_);
+  waiting_.push_back(request);
+}
+
 void CheckpointCompleter::Do(const CompleteCheckpoint& request) {
   const absl::Status status = store_->Complete(request);
   coordinator_->Submit(
@@ -35,6 +40,11 @@ void CheckpointCompleter::Do(const CompleteCheckpoint& request) {
 }
 
 void CheckpointCompleter::Do(const TrimCheckpoints& request) { store_->Trim(request.newest); }
+
+void CheckpointCompleter::Do(const LookForPartials& request) {
+  coordinator_->Submit(
+      PartialsFound{request.round, store_->partials().NewestOf(request.round, request.workers)});
+}
 
 void CheckpointCompleter::Run() {
   for (;;) {

@@ -24,13 +24,15 @@ class CheckpointCompleter final : public CheckpointSink {
 
   void Complete(const CompleteCheckpoint& request) override;
   void Trim(const TrimCheckpoints& request) override;
+  void Look(const LookForPartials& request) override;
 
  private:
-  using Request = std::variant<CompleteCheckpoint, TrimCheckpoints>;
+  using Request = std::variant<CompleteCheckpoint, TrimCheckpoints, LookForPartials>;
 
   void Run();
   void Do(const CompleteCheckpoint& request);
   void Do(const TrimCheckpoints& request);
+  void Do(const LookForPartials& request);
 
   CheckpointStore* const store_;
   Coordinator* const coordinator_;

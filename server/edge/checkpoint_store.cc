@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -15,6 +14,7 @@
 #include "common/ids.h"
 #include "common/sha256.h"
 #include "common/status_macros.h"
+#include "server/edge/numbered_folders.h"
 
 namespace rondo::server {
 namespace {
@@ -30,33 +30,14 @@ std::string_view KindName(StateFile file) {
       return "buffers";
     case StateFile::kLocal:
       return "local";
+    case StateFile::kPartial:
+      return "partial";
   }
   return "unknown";
 }
 
-bool IsSha256(const std::string& text) {
-  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
-
-// The step of a folder's name; none: it is something else.
-std::optional<uint64_t> StepOf(const std::string& folder) {
-  if (folder.rfind(kStepFolderPrefix, 0) != 0) return std::nullopt;
-  const char* begin = folder.data() + kStepFolderPrefix.size();
-  const char* end = folder.data() + folder.size();
-  uint64_t step = 0;
-  const auto [rest, error] = std::from_chars(begin, end, step);
-  if (error != std::errc() || rest != end) return std::nullopt;
-  return step;
-}
-
 std::vector<uint64_t> StepsIn(const std::string& root) {
-  std::vector<uint64_t> steps;
-  std::error_code error;
-  for (fs::directory_iterator it(root, error), end; !error && it != end; it.increment(error)) {
-    if (const auto step = StepOf(it->path().filename().string())) steps.push_back(*step);
-  }
-  std::sort(steps.begin(), steps.end());
-  return steps;
+  return NumbersIn(root, kStepFolderPrefix);
 }
 
 ordered_json EncodeLedger(const LedgerState& ledger) {
@@ -89,41 +70,17 @@ absl::StatusOr<std::string> StateFileName(StateFile file, const std::string& wor
       if (IsValidWorkerName(worker)) return LocalStateFile(worker);
       return absl::InvalidArgumentError(
           "a local state file needs its worker's name: 1 to 63 of A-Z, a-z, 0-9, '.', '_', '-'");
+    case StateFile::kPartial:
+      break;
   }
-  return absl::InvalidArgumentError("unknown kind of state file");
-}
-
-StateUpload::StateUpload(CheckpointStore* store, StoredFile announced)
-    : store_(store), announced_(std::move(announced)), file_(announced_.path) {}
-
-absl::Status StateUpload::Append(std::string_view bytes) {
-  received_ += bytes.size();
-  if (received_ > announced_.size) {
-    return absl::InvalidArgumentError(
-        fmt::format("{}: {} bytes were announced and more came", announced_.path, announced_.size));
-  }
-  hash_.Update(bytes);
-  file_.Append(bytes.data(), bytes.size());
-  return absl::OkStatus();
-}
-
-absl::StatusOr<StoredFile> StateUpload::Finish() {
-  if (received_ != announced_.size) {
-    return absl::DataLossError(fmt::format("{}: {} bytes were announced and {} came",
-                                           announced_.path, announced_.size, received_));
-  }
-  if (const std::string sha256 = hash_.HexDigest(); sha256 != announced_.sha256) {
-    return absl::DataLossError(
-        fmt::format("{}: SHA-256 {} was announced and what came has {}; send it again",
-                    announced_.path, announced_.sha256, sha256));
-  }
-  RETURN_IF_ERROR(file_.Commit());
-  store_->Arrived(announced_);
-  return announced_;
+  return absl::InvalidArgumentError("a checkpoint has no file of this kind");
 }
 
 CheckpointStore::CheckpointStore(std::string root, std::string job_id, uint64_t keep)
-    : root_(std::move(root)), job_id_(std::move(job_id)), keep_(std::max<uint64_t>(keep, 1)) {}
+    : partials_(root),
+      root_(std::move(root)),
+      job_id_(std::move(job_id)),
+      keep_(std::max<uint64_t>(keep, 1)) {}
 
 CheckpointStore::~CheckpointStore() = default;
 
@@ -135,10 +92,6 @@ absl::StatusOr<std::unique_ptr<StateUpload>> CheckpointStore::Begin(const StateF
                                                                     uint64_t size,
                                                                     const std::string& sha256) {
   ASSIGN_OR_RETURN(const std::string name, StateFileName(id.file, id.worker));
-  if (!IsSha256(sha256)) {
-    return absl::InvalidArgumentError(
-        fmt::format("{}: its SHA-256 must be 64 lower-case hexadecimal digits", name));
-  }
   const std::string folder = StepFolder(id.step);
   std::error_code error;
   if (fs::exists(fmt::format("{}/{}", folder, kManifestFile), error)) {
@@ -153,8 +106,11 @@ absl::StatusOr<std::unique_ptr<StateUpload>> CheckpointStore::Begin(const StateF
   if (error) {
     return absl::UnavailableError(fmt::format("cannot make {}: {}", folder, error.message()));
   }
-  return std::unique_ptr<StateUpload>(
-      new StateUpload(this, {fmt::format("{}/{}", folder, name), size, sha256}));
+  return StateUpload::Create({fmt::format("{}/{}", folder, name), size, sha256},
+                             [this](const StoredFile& file) {
+                               Arrived(file);
+                               return absl::OkStatus();
+                             });
 }
 
 void CheckpointStore::Arrived(const StoredFile& file) {
@@ -183,7 +139,9 @@ absl::Status CheckpointStore::Complete(const CompleteCheckpoint& request) {
   const std::string text = manifest.dump(2) + "\n";
   AtomicFile file(fmt::format("{}/{}", StepFolder(request.step), kManifestFile));
   file.Append(text.data(), text.size());
-  return file.Commit();
+  RETURN_IF_ERROR(file.Commit());
+  partials_.DropThrough(request.round);
+  return absl::OkStatus();
 }
 
 absl::Status CheckpointStore::CheckPart(const std::string& path,

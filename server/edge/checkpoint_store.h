@@ -15,17 +15,16 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "common/atomic_file.h"
-#include "common/sha256.h"
 #include "server/core/job_machine.h"
 #include "server/core/messages.h"
+#include "server/edge/partial_store.h"
+#include "server/edge/state_upload.h"
 
 namespace rondo::server {
 
@@ -34,34 +33,6 @@ struct StateFileId {
   uint64_t step = 0;
   StateFile file = StateFile::kParameters;
   std::string worker;
-};
-
-struct StoredFile {
-  std::string path;
-  uint64_t size = 0;
-  std::string sha256;
-};
-
-class CheckpointStore;
-
-// One file on its way in. Threads: one. Dropped before Finish: nothing stays.
-class StateUpload {
- public:
-  // Errors: InvalidArgument when more arrives than was announced.
-  absl::Status Append(std::string_view bytes);
-  // Checks size and hash, makes the file durable. Errors: DataLoss names what differs; Unavailable
-  // names the disk's reason.
-  absl::StatusOr<StoredFile> Finish();
-
- private:
-  friend class CheckpointStore;
-  StateUpload(CheckpointStore* store, StoredFile announced);
-
-  CheckpointStore* const store_;
-  const StoredFile announced_;
-  AtomicFile file_;
-  Sha256 hash_;
-  uint64_t received_ = 0;
 };
 
 // Threads: any; of two uploads of one file the last to finish counts.
@@ -92,17 +63,19 @@ class CheckpointStore {
   // DataLoss names a damaged manifest.
   absl::StatusOr<StoredFile> Find(const StateFileId& id) const;
 
+  PartialStore& partials() { return partials_; }
+
   // Steps of the complete checkpoints, ascending.
   std::vector<uint64_t> CompleteSteps() const;
 
  private:
-  friend class StateUpload;
   std::string StepFolder(uint64_t step) const;
   void Arrived(const StoredFile& file);
   absl::Status CheckPart(const std::string& path, const CompleteCheckpoint::Part& part)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void Drop(uint64_t step) ABSL_LOCKS_EXCLUDED(mutex_);
 
+  PartialStore partials_;
   const std::string root_;
   const std::string job_id_;
   const uint64_t keep_;

@@ -16,7 +16,7 @@ namespace {
 
 // The core's enums have the wire's values in the same order, less UNSPECIFIED.
 static_assert(static_cast<int>(Purpose::kRepair) + 1 == v1::PURPOSE_REPAIR);
-static_assert(static_cast<int>(StateNeed::kFile) + 1 == v1::STATE_NEED_FILE);
+static_assert(static_cast<int>(StateNeed::kPartial) + 1 == v1::STATE_NEED_PARTIAL);
 static_assert(static_cast<int>(RoundMode::kLocal) + 1 == v1::MODE_LOCAL);
 static_assert(static_cast<int>(Collective::kSparse) + 1 == v1::COLLECTIVE_KIND_SPARSE);
 static_assert(static_cast<int>(EndState::kFailed) + 1 == v1::END_STATE_FAILED);
@@ -174,7 +174,7 @@ absl::StatusOr<GroupRecord> DecodeGroup(std::string_view bytes) {
   record.at = FromMicros(in.at_micros());
   ASSIGN_OR_RETURN(record.purpose, FromWire(in.purpose(), Purpose::kRepair, "purpose"));
   for (const v1::Member& member : in.members()) {
-    ASSIGN_OR_RETURN(const StateNeed need, FromWire(member.need(), StateNeed::kFile, "state need"));
+    ASSIGN_OR_RETURN(const StateNeed need, FromWire(member.need(), StateNeed::kPartial, "state need"));
     record.members.push_back({member.name(), {member.incarnation()}, need});
   }
   return record;

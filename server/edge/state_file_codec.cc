@@ -10,6 +10,8 @@ std::optional<StateFile> StateFileOf(v1::StateFile value) {
       return StateFile::kBuffers;
     case v1::STATE_FILE_LOCAL:
       return StateFile::kLocal;
+    case v1::STATE_FILE_PARTIAL:
+      return StateFile::kPartial;
     default:
       return std::nullopt;
   }
@@ -23,6 +25,8 @@ v1::StateFile WireOf(StateFile file) {
       return v1::STATE_FILE_BUFFERS;
     case StateFile::kLocal:
       return v1::STATE_FILE_LOCAL;
+    case StateFile::kPartial:
+      return v1::STATE_FILE_PARTIAL;
   }
   return v1::STATE_FILE_UNSPECIFIED;
 }

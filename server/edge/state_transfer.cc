@@ -19,14 +19,32 @@ constexpr size_t kChunkBytesMax = size_t{1} << 20;
 
 absl::StatusOr<StateFile> ParseFile(v1::StateFile file) {
   if (const std::optional<StateFile> kind = StateFileOf(file)) return *kind;
-  return absl::InvalidArgumentError(fmt::format(
-      "state file kind {} is not one of PARAMETERS, BUFFERS, LOCAL", static_cast<int>(file)));
+  return absl::InvalidArgumentError(
+      fmt::format("state file kind {} is not one of PARAMETERS, BUFFERS, LOCAL, PARTIAL",
+                  static_cast<int>(file)));
 }
 
 absl::Status CheckJob(const std::string& given, const std::string& job_id) {
   if (given == job_id) return absl::OkStatus();
   return absl::FailedPreconditionError(
       fmt::format("this coordinator runs job '{}', not '{}'", job_id, given));
+}
+
+absl::StatusOr<std::unique_ptr<StateUpload>> BeginUpload(StateFile file,
+                                                         const v1::StateHeader& header,
+                                                         CheckpointStore* store) {
+  if (file != StateFile::kPartial) {
+    return store->Begin({header.step(), file, header.worker()}, header.size(), header.sha256());
+  }
+  return store->partials().Begin(
+      {{header.round()}, header.step(), header.worker(), header.members()}, header.size(),
+      header.sha256());
+}
+
+absl::StatusOr<StoredFile> FindFile(StateFile file, const v1::GetStateRequest& request,
+                                    CheckpointStore* store) {
+  if (file == StateFile::kPartial) return store->partials().Find(request.step(), request.worker());
+  return store->Find({request.step(), file, request.worker()});
 }
 
 }  // namespace
@@ -41,9 +59,7 @@ absl::Status ReceiveStateFile(const std::string& job_id, CheckpointStore* store,
   const v1::StateHeader header = chunk.header();
   RETURN_IF_ERROR(CheckJob(header.job_id(), job_id));
   ASSIGN_OR_RETURN(const StateFile file, ParseFile(header.file()));
-  ASSIGN_OR_RETURN(
-      const std::unique_ptr<StateUpload> upload,
-      store->Begin({header.step(), file, header.worker()}, header.size(), header.sha256()));
+  ASSIGN_OR_RETURN(const std::unique_ptr<StateUpload> upload, BeginUpload(file, header, store));
   while (reader->Read(&chunk)) {
     if (chunk.part_case() != v1::StateChunk::kData) {
       return absl::InvalidArgumentError("PutState takes one header, then data only");
@@ -65,7 +81,7 @@ absl::Status SendStateFile(const std::string& job_id, CheckpointStore* store,
                            grpc::ServerWriter<v1::StateChunk>* writer) {
   RETURN_IF_ERROR(CheckJob(request.job_id(), job_id));
   ASSIGN_OR_RETURN(const StateFile file, ParseFile(request.file()));
-  ASSIGN_OR_RETURN(const StoredFile stored, store->Find({request.step(), file, request.worker()}));
+  ASSIGN_OR_RETURN(const StoredFile stored, FindFile(file, request, store));
   std::ifstream stream(stored.path, std::ios::binary);
   v1::StateChunk chunk;
   v1::StateHeader* header = chunk.mutable_header();

@@ -98,6 +98,8 @@ v1::StateNeed WireOf(StateNeed need) {
       return v1::STATE_NEED_MOMENTS;
     case StateNeed::kFile:
       return v1::STATE_NEED_FILE;
+    case StateNeed::kPartial:
+      return v1::STATE_NEED_PARTIAL;
   }
   return v1::STATE_NEED_UNSPECIFIED;
 }

@@ -146,6 +146,8 @@ void Coordinator::Perform(const Effect& effect) {
                      ABSL_NO_THREAD_SAFETY_ANALYSIS { checkpoints_->Complete(request); },
                  [this](const TrimCheckpoints& request)
                      ABSL_NO_THREAD_SAFETY_ANALYSIS { checkpoints_->Trim(request); },
+                 [this](const LookForPartials& request)
+                     ABSL_NO_THREAD_SAFETY_ANALYSIS { checkpoints_->Look(request); },
                  [this](const Finish& finish) ABSL_NO_THREAD_SAFETY_ANALYSIS {
                    End({finish.exit_code, finish.reason});
                  },

@@ -51,6 +51,8 @@ class CheckpointSink {
   // Answers by Submit(CheckpointCompleted).
   virtual void Complete(const CompleteCheckpoint& request) = 0;
   virtual void Trim(const TrimCheckpoints& request) = 0;
+  // Answers by Submit(PartialsFound).
+  virtual void Look(const LookForPartials& request) = 0;
 };
 
 // Told of each commit once it is on disk. Called under the coordinator's lock: must return at once

@@ -118,6 +118,7 @@ class NoCheckpoints final : public CheckpointSink {
  public:
   void Complete(const CompleteCheckpoint&) override {}
   void Trim(const TrimCheckpoints&) override {}
+  void Look(const LookForPartials&) override {}
 };
 
 }  // namespace rondo::server

@@ -91,6 +91,7 @@ absl::StatusOr<MachineConfig> MachineConfigFromJob(const v1::Job& job, Term term
   config.has_test_set = job.data().has_test();
   config.has_accuracy = job.loss() != v1::LOSS_MSE;
   config.checkpoint_every_steps = Unsigned(job.checkpoint().every_steps());
+  config.partials = job.checkpoint().partials();
   config.checkpoint_keep = Unsigned(job.checkpoint().keep());
   config.token_seed = token_seed;
   config.limits = LimitsFromJob(job);

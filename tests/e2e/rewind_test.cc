@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -18,6 +19,7 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
+using testing::Not;
 
 // 150 rounds of 8 steps; a checkpoint at every fifth border.
 DigitsJob SavingJob() {
@@ -66,9 +68,11 @@ class Cluster {
     coordinator_->Signal(SIGKILL);
     coordinator_->Wait();
   }
+  // The end of all; `log_` is what the coordinator said.
   void ExpectDone() {
     const Ended ended = coordinator_->Wait();
     EXPECT_EQ(ended.exit_code, 0) << ended;
+    log_ = ended.out + ended.err;
     for (const auto& worker : workers_) {
       const Ended worker_ended = worker->Wait();
       EXPECT_EQ(worker_ended.exit_code, 0) << worker_ended;
@@ -84,6 +88,14 @@ class Cluster {
     EXPECT_EQ(exported.exit_code, 0) << exported;
     return ReadFile(path);
   }
+  // Returns once worker w1 has saved its partial of this round and step.
+  void WaitForPartial(int round, int step) {
+    const std::string folder = state_ + "/checkpoints/partials/round-" + std::to_string(round) +
+                               "/step-" + std::to_string(step);
+    std::filesystem::create_directories(folder);
+    ASSERT_TRUE(coordinator_->WaitForFile(folder + "/partial-w1.sha256"));
+  }
+  const std::string& log() const { return log_; }
   const std::string& folder() const { return folder_; }
   const std::string& state() const { return state_; }
 
@@ -91,6 +103,7 @@ class Cluster {
   const std::string folder_;
   const std::string state_;
   std::string address_;
+  std::string log_;
   std::unique_ptr<Program> coordinator_;
   std::vector<std::unique_ptr<Program>> workers_;
 };
@@ -177,6 +190,36 @@ TEST(RewindTest, AnotherNumberOfWorkersTakesTheRunUp) {
     EXPECT_EQ(status["state"], "done");
     EXPECT_EQ(status["step"], 1200);
   }
+}
+
+// Two rounds of 1200 steps, with partials.
+DigitsJob LongRoundsJob() {
+  DigitsJob job = SavingJob();
+  job.schedule = "{kind: cosine, steps: 2400, peak: 0.05, final: 1e-3, warmup_steps: 5}";
+  job.sync = "{policy: constant, base_steps: 1200}";
+  job.more = "checkpoint: {every_steps: 40, keep: 2, partials: true}\n";
+  return job;
+}
+
+TEST(PartialTest, EverythingDiesAndALongRoundGoesOnInItsMiddle) {
+  Cluster undisturbed(LongRoundsJob());
+  undisturbed.StartCoordinator();
+  undisturbed.StartWorkers({"w0", "w1"});
+  undisturbed.ExpectDone();
+
+  Cluster cluster(LongRoundsJob());
+  cluster.StartCoordinator();
+  cluster.StartWorkers({"w0", "w1"});
+  cluster.WaitForPartial(2, 1320);
+  cluster.KillCoordinator();
+  cluster.KillWorkers();
+  cluster.StartCoordinator();
+  cluster.StartWorkers({"w0", "w1"});
+  cluster.ExpectDone();
+  EXPECT_THAT(cluster.log(), HasSubstr("round_resumed"));
+  EXPECT_THAT(cluster.log(), Not(HasSubstr("rewound")));
+  EXPECT_EQ(cluster.Model(), undisturbed.Model()) << "not the same bits";
+  EXPECT_EQ(cluster.Status()["checksum"], undisturbed.Status()["checksum"]);
 }
 
 }  // namespace

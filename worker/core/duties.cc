@@ -18,6 +18,7 @@ bool ReplacesState(StateNeed need) {
     case StateNeed::kAll:
     case StateNeed::kValues:
     case StateNeed::kFile:
+    case StateNeed::kPartial:
       return true;
     case StateNeed::kHolds:
     case StateNeed::kStep:
@@ -92,7 +93,7 @@ void Duties::Handle(const Assemble& assemble, Outcome* out) {
   LeaveAssembly(out);
   const bool at_border = assemble.purpose == Purpose::kStart || assemble.purpose == Purpose::kJoin;
   if (at_border || ReplacesState(me->need)) DropOrderInHand(out);
-  if (me->need == StateNeed::kFile) {  // The job went back: what it held is undone (rule 21).
+  if (me->need == StateNeed::kFile || me->need == StateNeed::kPartial) {  // The job went back: what it held is undone (rule 21).
     DropStagedInHand(out);
     ForgetState();
   }

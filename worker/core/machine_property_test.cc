@@ -72,7 +72,7 @@ class Chaos {
         assemble.purpose = static_cast<Purpose>(random_.Below(4));
         assemble.group = Group();
         assemble.round = {random_.Below(3)};
-        assemble.members = ScriptedCoordinator::Members(static_cast<StateNeed>(random_.Below(7)));
+        assemble.members = ScriptedCoordinator::Members(static_cast<StateNeed>(random_.Below(8)));
         return assemble;
       }
       case 4:

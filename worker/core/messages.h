@@ -182,7 +182,7 @@ struct Evaluated {
   double seconds = 0;
 };
 
-enum class StateFile { kParameters, kBuffers, kLocal };
+enum class StateFile { kParameters, kBuffers, kLocal, kPartial };
 
 struct SavedFile {
   StateFile file = StateFile::kParameters;
@@ -267,7 +267,7 @@ struct Refuse {
 };
 
 enum class Purpose { kStart, kJoin, kRetry, kRepair };
-enum class StateNeed { kHolds, kInitial, kAll, kValues, kStep, kMoments, kFile };
+enum class StateNeed { kHolds, kInitial, kAll, kValues, kStep, kMoments, kFile, kPartial };
 
 struct Member {
   std::string name;

@@ -123,6 +123,9 @@ absl::StatusOr<TrainSpec> DecodeJob(const v1::Job& job) {
   RETURN_IF_ERROR(DecodeData(job.data(), &spec));
   RETURN_IF_ERROR(DecodeOptimizer(job, &spec));
   spec.micro = job.batch().micro();
+  if (job.checkpoint().partials()) {
+    spec.partial_every = static_cast<uint64_t>(job.checkpoint().every_steps());
+  }
   spec.shared_dir = job.checkpoint().shared_dir();
   return spec;
 }

@@ -39,6 +39,8 @@ std::string StateFileName(StateFile file, const std::string& worker) {
       return std::string(kBuffersFile);
     case StateFile::kLocal:
       return LocalStateFile(worker);
+    case StateFile::kPartial:
+      return fmt::format("partial-{}.safetensors", worker);
   }
   return "";
 }
@@ -49,6 +51,10 @@ std::string SharedFolderSink::TemporaryPath(StateFile file) {
   std::error_code ignored;  // Writing the file says what is wrong.
   fs::create_directories(folder, ignored);
   return folder + "/" + StateFileName(file, options_.worker);
+}
+
+absl::Status SharedFolderSink::PutPartial(const PartialId&, const std::string&) {
+  return absl::UnimplementedError("partials go through the coordinator");
 }
 
 absl::StatusOr<SavedFile> SharedFolderSink::Put(uint64_t step, StateFile file,

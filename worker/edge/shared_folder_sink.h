@@ -28,6 +28,8 @@ class SharedFolderSink final : public StateSink {
   // In the shared folder, so that Put only renames.
   std::string TemporaryPath(StateFile file) override;
   absl::StatusOr<SavedFile> Put(uint64_t step, StateFile file, const std::string& path) override;
+  // Unimplemented: partials go through the coordinator, which knows when all are there.
+  absl::Status PutPartial(const PartialId& id, const std::string& path) override;
 
  private:
   const SharedFolderOptions options_;

@@ -68,8 +68,10 @@ absl::StatusOr<std::string> StateDownloader::Get(uint64_t step, StateFile file,
   request.set_job_id(options_.job_id());
   request.set_step(step);
   request.set_file(EncodeStateFile(file));
-  if (file == StateFile::kLocal) request.set_worker(options_.worker);
-  request.set_header_only(!shared_root.empty());
+  if (file == StateFile::kLocal || file == StateFile::kPartial) request.set_worker(options_.worker);
+  // Partials always go through the coordinator.
+  const bool shared = !shared_root.empty() && file != StateFile::kPartial;
+  request.set_header_only(shared);
   grpc::ClientContext context;
   const std::unique_ptr<v1::Training::Stub> stub = v1::Training::NewStub(channel);
   const std::unique_ptr<grpc::ClientReader<v1::StateChunk>> reader =
@@ -82,7 +84,7 @@ absl::StatusOr<std::string> StateDownloader::Get(uint64_t step, StateFile file,
     return absl::UnavailableError("the coordinator's answer to GetState has no header");
   }
   const v1::StateHeader header = chunk.header();
-  if (!shared_root.empty()) {
+  if (shared) {
     RETURN_IF_ERROR(FromGrpc(reader->Finish()));
     return CheckShared(
         fmt::format("{}/{}", StepFolder(shared_root, step), StateFileName(file, options_.worker)),

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <system_error>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "common/sha256.h"
@@ -58,6 +59,22 @@ std::string StateUploader::TemporaryPath(StateFile file) {
 
 absl::StatusOr<SavedFile> StateUploader::Put(uint64_t step, StateFile file,
                                              const std::string& path) {
+  v1::StateHeader header;
+  header.set_step(step);
+  return Upload(std::move(header), file, path);
+}
+
+absl::Status StateUploader::PutPartial(const PartialId& id, const std::string& path) {
+  v1::StateHeader header;
+  header.set_step(id.step);
+  header.set_round(id.round.value);
+  header.set_members(id.members);
+  return Upload(std::move(header), StateFile::kPartial, path).status();
+}
+
+absl::StatusOr<SavedFile> StateUploader::Upload(v1::StateHeader given, StateFile file,
+                                                const std::string& path) {
+  const uint64_t step = given.step();
   const Remover remover(path);
   const std::shared_ptr<grpc::Channel> channel = options_.channel();
   if (channel == nullptr) return absl::UnavailableError("there is no coordinator to hand it to");
@@ -67,11 +84,11 @@ absl::StatusOr<SavedFile> StateUploader::Put(uint64_t step, StateFile file,
   if (error) return absl::UnavailableError(fmt::format("{}: {}", path, error.message()));
   v1::StateChunk chunk;
   v1::StateHeader* header = chunk.mutable_header();
+  *header = std::move(given);
   header->set_job_id(options_.job_id());
   header->set_term(options_.term().value);
   header->set_worker(options_.worker);
   header->set_incarnation(options_.incarnation.value);
-  header->set_step(step);
   header->set_file(EncodeStateFile(file));
   header->set_size(size);
   header->set_sha256(sha256);

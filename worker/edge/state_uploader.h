@@ -9,8 +9,10 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/ids.h"
+#include "proto/rondo/v1/training.pb.h"
 #include "worker/core/messages.h"
 #include "worker/runtime/parts.h"
 
@@ -34,8 +36,12 @@ class StateUploader final : public StateSink {
   std::string TemporaryPath(StateFile file) override;
   // DataLoss: the coordinator got other bytes. Unavailable: it is not there, or said why not.
   absl::StatusOr<SavedFile> Put(uint64_t step, StateFile file, const std::string& path) override;
+  absl::Status PutPartial(const PartialId& id, const std::string& path) override;
 
  private:
+  // `header`: all but what the file itself and the job say.
+  absl::StatusOr<SavedFile> Upload(v1::StateHeader header, StateFile file, const std::string& path);
+
   const UploaderOptions options_;
 };
 

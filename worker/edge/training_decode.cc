@@ -44,6 +44,8 @@ absl::StatusOr<StateNeed> DecodeNeed(v1::StateNeed need) {
       return StateNeed::kMoments;
     case v1::STATE_NEED_FILE:
       return StateNeed::kFile;
+    case v1::STATE_NEED_PARTIAL:
+      return StateNeed::kPartial;
     default:
       return UnknownValue("Assemble.members.need", need);
   }

@@ -265,6 +265,8 @@ v1::StateFile EncodeStateFile(StateFile file) {
       return v1::STATE_FILE_BUFFERS;
     case StateFile::kLocal:
       return v1::STATE_FILE_LOCAL;
+    case StateFile::kPartial:
+      return v1::STATE_FILE_PARTIAL;
   }
   return v1::STATE_FILE_UNSPECIFIED;
 }

@@ -68,9 +68,21 @@ class ChosenSink final : public StateSink {
  public:
   ChosenSink(std::function<bool()> shared, StateSink* folder, StateSink* stream)
       : shared_(std::move(shared)), folder_(folder), stream_(stream) {}
-  std::string TemporaryPath(StateFile file) override { return Sink()->TemporaryPath(file); }
+  std::string TemporaryPath(StateFile file) override {
+    return file == StateFile::kPartial ? stream_->TemporaryPath(file) : Sink()->TemporaryPath(file);
+  }
   absl::StatusOr<SavedFile> Put(uint64_t step, StateFile file, const std::string& path) override {
     return Sink()->Put(step, file, path);
+  }
+  absl::Status PutPartial(const PartialId& id, const std::string& path) override {
+    absl::Status put = stream_->PutPartial(id, path);
+    if (!put.ok()) {
+      LogEvent(LogLevel::kWarning, "partial_not_saved",
+               {{"round", fmt::format("{}", id.round)},
+                {"step", fmt::format("{}", id.step)},
+                {"reason", std::string(put.message())}});
+    }
+    return put;
   }
 
  private:

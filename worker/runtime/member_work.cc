@@ -140,26 +140,37 @@ absl::StatusOr<Formed> MemberWork::Form(const FormGroup& command) {
 
 // What this member brings along before anything is exchanged.
 absl::Status MemberWork::MakeState(const Assemble& assemble, StateNeed need) {
-  if (need == StateNeed::kInitial && !pristine_) {
+  members_ = assemble.members.size();
+  if (partial_) {  // Its order did not come.
+    state_->RestoreBase();
+    partial_.reset();
+  }
+  const bool begins = need == StateNeed::kPartial && !assemble.round;
+  if ((need == StateNeed::kInitial || begins) && !pristine_) {
     if (const auto problem = Load(prepare_)) return absl::InternalError(problem->text);
   }
-  if (need != StateNeed::kFile) return absl::OkStatus();
+  if (need != StateNeed::kFile && need != StateNeed::kPartial) return absl::OkStatus();
+  absl::Status read = ReadFiles(assemble, need);
+  file_failed_ = absl::IsDataLoss(read) || absl::IsNotFound(read) || absl::IsInvalidArgument(read);
+  return read;
+}
+
+// The state of assemble.round, and with a partial the way of the open round so far.
+absl::Status MemberWork::ReadFiles(const Assemble& assemble, StateNeed need) {
   pristine_ = false;
   gradients_->Forget();
   const auto stop = [&] { return parts_.interrupts->IsLeft(assemble.group); };
-  absl::Status loaded = LoadStateFiles(assemble.step, parts_.source, stop, state_.get());
-  uint64_t hash = assemble.state_hash;
-  if (loaded.ok()) {
-    ASSIGN_OR_RETURN(hash, state_->HashWorking());
+  if (need == StateNeed::kPartial) {
+    ASSIGN_OR_RETURN(partial_, LoadPartial(assemble.step, parts_.source, stop, state_.get()));
+  } else {
+    RETURN_IF_ERROR(LoadStateFiles(assemble.step, parts_.source, stop, state_.get()));
   }
-  if (hash != assemble.state_hash) {
-    loaded = absl::DataLossError(
-        fmt::format("the files of step {} hold a state with hash {:016x}, round {} has {:016x}",
-                    assemble.step, hash, assemble.round, assemble.state_hash));
-  }
-  file_failed_ =
-      absl::IsDataLoss(loaded) || absl::IsNotFound(loaded) || absl::IsInvalidArgument(loaded);
-  return loaded;
+  if (!assemble.round) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const uint64_t hash, partial_ ? state_->HashBase() : state_->HashWorking());
+  if (hash == assemble.state_hash) return absl::OkStatus();
+  return absl::DataLossError(
+      fmt::format("the files of step {} hold a state with hash {:016x}, round {} has {:016x}",
+                  assemble.step, hash, assemble.round, assemble.state_hash));
 }
 
 // A repair has brought the reduced gradient of a step that failed here: the step is done with it.
@@ -182,18 +193,24 @@ absl::Status MemberWork::FinishStep(const Assemble& assemble) {
 
 // ------------------------------------------------------------------------------------ rounds
 
-LoopParts MemberWork::PartsOfLoop(GroupId group, uint64_t number) {
-  return {.state = state_.get(),
-          .train = job_->train.get(),
-          .epochs = epochs_.get(),
-          .gradients = gradients_.get(),
-          .buffers = buffers_.get(),
-          .group = IsIn(group) ? communicator_.get() : nullptr,
-          .collective_limit = CollectiveLimit(),
-          .clock = parts_.clock,
-          .gauges = parts_.gauges,
-          .dropped = [interrupts = parts_.interrupts, number] {
-            return interrupts->IsDropped(number);
+LoopParts MemberWork::PartsOfLoop(const Order& order, uint64_t number) {
+  return {
+      .state = state_.get(),
+      .train = job_->train.get(),
+      .epochs = epochs_.get(),
+      .gradients = gradients_.get(),
+      .buffers = buffers_.get(),
+      .group = IsIn(order.group) ? communicator_.get() : nullptr,
+      .collective_limit = CollectiveLimit(),
+      .clock = parts_.clock,
+      .gauges = parts_.gauges,
+      .dropped = [interrupts = parts_.interrupts, number] { return interrupts->IsDropped(number); },
+      .resume = partial_ ? &*partial_ : nullptr,
+      .partial_every = job_->spec.partial_every,
+      .save_partial =
+          [this](const Partial& partial) {
+            // What cannot be saved is the sink's to report: the training goes on.
+            SavePartial(partial, members_, parts_.sink, state_.get()).IgnoreError();
           }};
 }
 
@@ -217,10 +234,15 @@ MemberWork::Answer MemberWork::Do(const Train& command, uint64_t number) {
   dropped.round = order.round;
   if (parts_.interrupts->IsDropped(number)) return StepsFailed{std::move(dropped)};
   pristine_ = false;
+  if (partial_ && partial_->round != order.round) {
+    state_->RestoreBase();
+    partial_.reset();
+  }
   state_->KeepBase();
-  const LoopParts loop_parts = PartsOfLoop(order.group, number);
+  const LoopParts loop_parts = PartsOfLoop(order, number);
   OrderLoop loop(order, loop_parts);
   std::variant<Ready, Failed, Dropped> result = loop.Run();
+  partial_.reset();
   parts_.gauges->EndOrder();
   if (auto* failed = std::get_if<Failed>(&result)) {
     stands_at_ = failed->step;
@@ -242,6 +264,7 @@ MemberWork::Answer MemberWork::Do(const Train& command, uint64_t number) {
 MemberWork::Answer MemberWork::Do(const DropOrder&) {
   if (state_) state_->RestoreBase();
   if (gradients_) gradients_->Forget();
+  partial_.reset();
   order_.reset();
   return std::nullopt;
 }

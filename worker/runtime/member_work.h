@@ -22,6 +22,7 @@
 #include "worker/runtime/loop_gauges.h"
 #include "worker/runtime/member_state.h"
 #include "worker/runtime/order_loop.h"
+#include "worker/runtime/partial.h"
 #include "worker/runtime/parts.h"
 
 namespace rondo::worker {
@@ -74,7 +75,8 @@ class MemberWork {
   absl::Status MakeState(const Assemble& assemble, StateNeed need);
   absl::Status FinishStep(const Assemble& assemble);
   bool IsIn(GroupId group) const { return communicator_ && group_ == group; }
-  LoopParts PartsOfLoop(GroupId group, uint64_t number);
+  absl::Status ReadFiles(const Assemble& assemble, StateNeed need);
+  LoopParts PartsOfLoop(const Order& order, uint64_t number);
   // A slow network gets more than the job's least limit: four times what the last one took.
   absl::Duration CollectiveLimit() const { return std::max(collective_limit_, 4 * last_reduce_); }
 
@@ -95,6 +97,8 @@ class MemberWork {
   std::optional<Order> order_;  // The last one, for a repair's step.
   uint64_t stands_at_ = 0;      // The next step of order_: all before it are done.
   std::optional<StagedId> staged_;
+  std::optional<Partial> partial_;  // Loaded: the next order goes on from it.
+  uint64_t members_ = 0;            // Of the group.
 };
 
 }  // namespace rondo::worker

@@ -73,9 +73,15 @@ std::variant<Ready, Failed, Dropped> OrderLoop::Run() {
   std::optional<CostMeter> meter;
   if (parallel) meter.emplace(*parts_.group, parts_.clock);
   parts_.gradients->Forget();
-  for (uint64_t i = 0; i < order_.length; ++i) {
+  uint64_t first = 0;
+  if (parts_.resume != nullptr) {
+    const absl::Status resumed = Resume(*parts_.resume, &first);
+    if (!resumed.ok()) return Fail(order_.first_step, resumed);
+  }
+  for (uint64_t i = first; i < order_.length; ++i) {
     if (parts_.dropped()) return Dropped{};
     if (const absl::Status done = Step(i); !done.ok()) return Fail(order_.first_step + i, done);
+    SavePartialIfDue(order_.first_step + i + 1);
   }
   if (parallel && order_.length > 0) {
     PhaseCost cost = meter->Read(CostPhase::kReduce, order_.length);
@@ -88,6 +94,33 @@ std::variant<Ready, Failed, Dropped> OrderLoop::Run() {
   ready_.reduced.reduce_seconds = absl::ToDoubleSeconds(reduce_time_);
   ready_.step_seconds = absl::ToDoubleSeconds(parts_.clock->Now() - began - reduce_time_);
   return std::move(ready_);
+}
+
+absl::Status OrderLoop::Resume(const Partial& partial, uint64_t* index) {
+  const bool fits = partial.first_step == order_.first_step && order_.mode == Mode::kLocal &&
+                    partial.next_step > order_.first_step &&
+                    partial.next_step < order_.first_step + order_.length;
+  if (!fits) {
+    return absl::InternalError(
+        fmt::format("the partial of step {} is not of round {}, steps {} to {}", partial.next_step,
+                    order_.round, order_.first_step, order_.first_step + order_.length));
+  }
+  *index = partial.next_step - order_.first_step;
+  ready_.samples = partial.samples;
+  ready_.loss_sum = partial.loss_sum;
+  ready_.finite = partial.finite;
+  return absl::OkStatus();
+}
+
+void OrderLoop::SavePartialIfDue(uint64_t next_step) {
+  if (!PartialDue(order_, next_step, parts_.partial_every)) return;
+  parts_.save_partial({.round = order_.round,
+                       .first_step = order_.first_step,
+                       .next_step = next_step,
+                       .samples = ready_.samples,
+                       .loss_sum = ready_.loss_sum,
+                       .finite = ready_.finite});
+  parts_.gauges->Move(parts_.clock->Now());
 }
 
 absl::Status OrderLoop::Step(uint64_t index) {

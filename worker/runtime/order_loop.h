@@ -19,6 +19,7 @@
 #include "worker/runtime/gradient_reducer.h"
 #include "worker/runtime/loop_gauges.h"
 #include "worker/runtime/member_state.h"
+#include "worker/runtime/partial.h"
 
 namespace rondo::worker {
 
@@ -34,6 +35,10 @@ struct LoopParts {
   Clock* clock = nullptr;
   LoopGauges* gauges = nullptr;
   std::function<bool()> dropped;  // Asked before each step: is the order dropped?
+  // Where the round goes on after a restart; `state` is as it was then. Null: at its first step.
+  const Partial* resume = nullptr;
+  uint64_t partial_every = 0;  // Steps; 0: no partials.
+  std::function<void(const Partial&)> save_partial = {};
 };
 
 // The order was dropped while it ran.
@@ -43,12 +48,15 @@ class OrderLoop {
  public:
   OrderLoop(const Order& order, const LoopParts& parts);
 
-  // Runs the order from its first step. Local mode: each step moves this member's parameters.
-  // Parallel mode: gradients are reduced, all members step alike, and at the end the buffers'
-  // mean is staged. Failed: the working state is that before failed.step. Threads: the engine's.
+  // Runs the order from its first step, or from `resume`. Local mode: each step moves this member's
+  // parameters. Parallel mode: gradients are reduced, all members step alike, and at the end the
+  // buffers' mean is staged. Failed: the working state is that before failed.step. Threads: the
+  // engine's.
   std::variant<Ready, Failed, Dropped> Run();
 
  private:
+  absl::Status Resume(const Partial& partial, uint64_t* index);
+  void SavePartialIfDue(uint64_t next_step);
   absl::Status Step(uint64_t index);
   absl::Status ReduceAndStep(uint64_t step, double rate, bool finite);
   absl::Status StageBuffers();

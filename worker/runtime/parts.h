@@ -9,6 +9,7 @@
 #include <string>
 #include <variant>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "worker/collectives/abort_flag.h"
@@ -56,6 +57,13 @@ class GroupMaker {
       const ConnectSpec& spec, absl::Duration limit, std::shared_ptr<AbortFlag> abort) = 0;
 };
 
+// Names one member's partial of a long round (worker/runtime/partial).
+struct PartialId {
+  RoundId round;
+  uint64_t step = 0;
+  uint64_t members = 0;  // Of the round's order: so many partials of a step are all.
+};
+
 // Hands files of a checkpoint in. Threads: the trainer's.
 class StateSink {
  public:
@@ -64,6 +72,8 @@ class StateSink {
   virtual std::string TemporaryPath(StateFile file) = 0;
   // Sends the file at `path`, then removes it. Unavailable: no coordinator, or it could not store.
   virtual absl::StatusOr<SavedFile> Put(uint64_t step, StateFile file, const std::string& path) = 0;
+  // The same for a partial; the training goes on whatever becomes of it.
+  virtual absl::Status PutPartial(const PartialId& id, const std::string& path) = 0;
 };
 
 // Fetches files of complete checkpoints. Threads: the trainer's.
@@ -71,9 +81,10 @@ class StateSource {
  public:
   virtual ~StateSource() = default;
   // Path of this worker's copy, whose size and SHA-256 are those of the manifest; good until the
-  // next call. `step` names the checkpoint; of local files it is this worker's own. `stop` is asked
-  // again and again while bytes come: true ends the call. Errors: NotFound: the checkpoint has no
-  // such file; DataLoss: it is damaged; Aborted: stopped; Unavailable: coordinator or disk.
+  // next call for a file of its kind. `step` names the checkpoint; of local files it is this
+  // worker's own. `stop` is asked again and again while bytes come: true ends the call. Errors:
+  // NotFound: the checkpoint has no such file; DataLoss: it is damaged; Aborted: stopped;
+  // Unavailable: coordinator or disk.
   virtual absl::StatusOr<std::string> Get(uint64_t step, StateFile file,
                                           const std::function<bool()>& stop) = 0;
 };

@@ -114,6 +114,7 @@ struct QuadraticOptions {
   int64_t spoiled_step = -1;
   float initial = 3.0f;
   bool tail_used = true;
+  uint64_t partial_every = 0;
 };
 
 inline LoadedJob MakeQuadraticJob(const QuadraticOptions& options) {
@@ -122,6 +123,7 @@ inline LoadedJob MakeQuadraticJob(const QuadraticOptions& options) {
   job.spec.optimizer = options.optimizer;
   job.spec.state_policy = options.policy;
   job.spec.shuffle = false;
+  job.spec.partial_every = options.partial_every;
   job.engine = std::make_unique<QuadraticEngine>(options.spoiled_step, options.tail_used);
   for (int64_t d = 0; d < kWidth; ++d) job.engine->parameters().data[d] = options.initial;
   job.optimizer = rondo::Optimizer::Create(options.optimizer, job.engine->layout()).value();

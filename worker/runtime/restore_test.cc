@@ -109,5 +109,73 @@ TEST(RestoreTest, FilesOfAnotherStateOrModelAreNamedAsTheCause) {  // S22, S84
   EXPECT_EQ(workers.Form(assemble)[0].state_hash, hash);
 }
 
+// Two members that keep partials every 2 steps, with their whole first round of 7 steps.
+std::vector<Ready> TrainFirstRound(TestWorkers& workers) {
+  workers.Start();
+  return workers.Train(1, 1, Mode::kLocal, 0, 7);
+}
+
+std::vector<QuadraticOptions> WithPartials() {
+  return std::vector<QuadraticOptions>(2, {.partial_every = 2});
+}
+
+TEST(PartialTest, ARoundGoesOnFromItsNewestPartialWithTheSameBits) {  // S47, DESIGN 9
+  TestWorkers first(WithPartials());
+  const std::vector<Ready> whole = TrainFirstRound(first);
+  EXPECT_TRUE(first.files()->contains({2, "partial-w0"}));
+  EXPECT_TRUE(first.files()->contains({6, "partial-w1"}));
+  EXPECT_FALSE(first.files()->contains({7, "partial-w0"}));
+  for (const uint64_t step : {2, 4, 6}) {
+    TestWorkers second(WithPartials(), first.files());
+    Assemble assemble =
+        second.MakeAssemble(2, Purpose::kStart, {StateNeed::kPartial, StateNeed::kPartial});
+    assemble.step = step;
+    second.Form(assemble);
+    const std::vector<Ready> ready = second.Train(2, 1, Mode::kLocal, 0, 7);
+    for (int rank = 0; rank < 2; ++rank) {
+      EXPECT_EQ(second[rank].parameters(), first[rank].parameters());
+      EXPECT_EQ(second[rank].velocity(), first[rank].velocity());
+      EXPECT_EQ(second[rank].optimizer().step_count(), 7);
+      EXPECT_EQ(ready[rank].loss_sum, whole[rank].loss_sum);
+      EXPECT_EQ(ready[rank].samples, whole[rank].samples);
+    }
+    // Base is the round's start, not where the partial was.
+    second[0].Do(DropOrder{RoundId{1}});
+    second[0].Settle();
+    EXPECT_EQ(second[0].parameters(), std::vector<float>(kWidth, 3.0f));
+  }
+}
+
+TEST(PartialTest, ALaterRoundTakesItsBaseFromTheCheckpointOfItsStart) {
+  TestWorkers first(WithPartials());
+  const uint64_t hash = TrainAndSave(first);
+  first.Train(1, 2, Mode::kLocal, 3, 6);
+  TestWorkers second(WithPartials(), first.files());
+  Assemble assemble = Restored(second, 5, hash, {StateNeed::kPartial, StateNeed::kPartial});
+  assemble.step = 6;
+  const std::vector<Formed> formed = second.Form(assemble);
+  EXPECT_EQ(formed[0].state_hash, hash);
+  second.Train(5, 2, Mode::kLocal, 3, 6);
+  EXPECT_EQ(second[1].parameters(), first[1].parameters());
+  EXPECT_EQ(second[1].velocity(), first[1].velocity());
+}
+
+TEST(PartialTest, AnotherOrderBeginsAtTheBase) {
+  TestWorkers first(WithPartials());
+  TrainFirstRound(first);
+  TestWorkers second(WithPartials(), first.files());
+  Assemble assemble =
+      second.MakeAssemble(2, Purpose::kStart, {StateNeed::kPartial, StateNeed::kPartial});
+  assemble.step = 4;
+  second.Form(assemble);
+  second.Train(2, 9, Mode::kLocal, 0, 1);
+  TestWorkers fresh(2, {});
+  fresh.Start();
+  fresh.Train(1, 9, Mode::kLocal, 0, 1);
+  // The first step's gradient is the fresh one's; the moments are the partial's.
+  EXPECT_NE(second[0].parameters(), first[0].parameters());
+  EXPECT_EQ(second[0].engine().integer_buffers()[0], fresh[0].engine().integer_buffers()[0]);
+}
+
 }  // namespace
 }  // namespace rondo::worker

@@ -125,6 +125,9 @@ absl::StatusOr<ExchangeResult> ExchangeState(const Assemble& assemble, uint32_t 
   if (need == StateNeed::kInitial || need == StateNeed::kFile) {
     ASSIGN_OR_RETURN(result.state_hash, parts.state->HashWorking());
   }
+  if (need == StateNeed::kPartial) {
+    ASSIGN_OR_RETURN(result.state_hash, parts.state->HashBase());
+  }
   if (rank == assemble.giver) {
     Preface preface{.state_hash = result.state_hash,
                     .step_count = static_cast<uint64_t>(parts.state->optimizer().step_count())};

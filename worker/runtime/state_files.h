@@ -1,8 +1,6 @@
-// The files of a checkpoint that a member hands in, as safetensors:
-//   parameters  under the model's own names
-//   buffers     float (F32) and integer (I64) buffers under the model's own names
-//   local       moment.0, moment.1, ... [n] each; metadata: step_count
-// Metadata of all: round, step. After a rewind they are read back (rule 21).
+// The files of a checkpoint that a member hands in, as safetensors (worker/runtime/state_tensors).
+// Metadata of all: round, step; of the local file: step_count. After a rewind they are read back
+// (rule 21).
 #ifndef RONDO_WORKER_RUNTIME_STATE_FILES_H_
 #define RONDO_WORKER_RUNTIME_STATE_FILES_H_
 
@@ -21,6 +19,11 @@ namespace rondo::worker {
 // Writes each file, then hands it to `sink`. Errors: Unavailable, naming the file.
 absl::StatusOr<std::vector<SavedFile>> SaveStateFiles(const SaveNow& what, StateSink* sink,
                                                       MemberState* state);
+
+// Working parameters and buffers become those of the checkpoint of `step`. What `state` held is
+// lost, also when this fails. Errors as LoadStateFiles.
+absl::Status LoadValues(uint64_t step, StateSource* source, const std::function<bool()>& stop,
+                        MemberState* state);
 
 // Working parameters and buffers become those of the checkpoint of `step`; moments and step count
 // those of this worker's local file in it, or zero when it has none. What `state` held is lost,

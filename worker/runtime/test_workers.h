@@ -73,6 +73,9 @@ class MemoryStore final : public StateSink, public StateSource {
     (*files_)[{step, NameOf(file)}] = bytes;
     return SavedFile{file, bytes.size(), "sha"};
   }
+  absl::Status PutPartial(const PartialId& id, const std::string& path) override {
+    return Put(id.step, StateFile::kPartial, path).status();
+  }
   absl::StatusOr<std::string> Get(uint64_t step, StateFile file,
                                   const std::function<bool()>&) override {
     const auto found = files_->find({step, NameOf(file)});
@@ -86,6 +89,7 @@ class MemoryStore final : public StateSink, public StateSource {
  private:
   std::string NameOf(StateFile file) const {
     if (file == StateFile::kLocal) return "local-" + worker_;
+    if (file == StateFile::kPartial) return "partial-" + worker_;
     return file == StateFile::kParameters ? "parameters" : "buffers";
   }
   std::string PathOf(const std::string& prefix, StateFile file) const {

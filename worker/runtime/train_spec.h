@@ -37,6 +37,8 @@ struct TrainSpec {
   std::optional<DataFiles> test;
   double divisor = 1;
   bool shuffle = true;
+  // Steps between two partials within a longer local round; 0: none.
+  uint64_t partial_every = 0;
   std::string shared_dir;  // `checkpoint.shared_dir`; empty: files go to the coordinator.
 };
 

@@ -1,0 +1,122 @@
+#include "server/edge/partial_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "common/atomic_file.h"
+#include "common/status_macros.h"
+#include "server/edge/numbered_folders.h"
+
+namespace rondo::server {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kRoundPrefix = "round-";
+constexpr std::string_view kStepPrefix = "step-";
+constexpr std::string_view kHashSuffix = ".sha256";
+
+std::string FileOf(const std::string& folder, const std::string& worker, std::string_view suffix) {
+  return fmt::format("{}/partial-{}{}", folder, worker, suffix);
+}
+
+uint64_t CountHashes(const std::string& folder) {
+  uint64_t count = 0;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() == kHashSuffix) ++count;
+  }
+  return count;
+}
+
+// What cannot be deleted costs room and harms nothing.
+void DropBelow(const std::string& folder, std::string_view prefix, uint64_t kept) {
+  for (const uint64_t number : NumbersIn(folder, prefix)) {
+    std::error_code ignored;
+    if (number < kept) fs::remove_all(fmt::format("{}/{}{}", folder, prefix, number), ignored);
+  }
+}
+
+}  // namespace
+
+std::string PartialStore::Folder(uint64_t round, uint64_t step) const {
+  return fmt::format("{}/partials/{}{}/{}{}", root_, kRoundPrefix, round, kStepPrefix, step);
+}
+
+absl::StatusOr<std::unique_ptr<StateUpload>> PartialStore::Begin(const PartialFileId& id,
+                                                                 uint64_t size,
+                                                                 const std::string& sha256) {
+  if (!IsValidWorkerName(id.worker) || !id.round || id.step == 0 || id.members == 0) {
+    return absl::InvalidArgumentError(
+        fmt::format("a partial of worker '{}', round {}, step {}, of {} members: the name must be "
+                    "a worker's, the numbers not 0",
+                    id.worker, id.round, id.step, id.members));
+  }
+  const std::string folder = Folder(id.round.value, id.step);
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    return absl::UnavailableError(fmt::format("cannot make {}: {}", folder, error.message()));
+  }
+  return StateUpload::Create({FileOf(folder, id.worker, ".safetensors"), size, sha256},
+                             [this, id](const StoredFile& file) { return Arrived(id, file); });
+}
+
+absl::Status PartialStore::Arrived(const PartialFileId& id, const StoredFile& file) {
+  const std::string folder = Folder(id.round.value, id.step);
+  const std::string line = fmt::format("{} {}\n", file.size, file.sha256);
+  absl::MutexLock lock(&mutex_);
+  AtomicFile hash(FileOf(folder, id.worker, kHashSuffix));
+  hash.Append(line.data(), line.size());
+  RETURN_IF_ERROR(hash.Commit());
+  const std::string rounds = root_ + "/partials";
+  DropBelow(rounds, kRoundPrefix, id.round.value);
+  if (CountHashes(folder) >= id.members) {
+    DropBelow(fmt::format("{}/{}{}", rounds, kRoundPrefix, id.round.value), kStepPrefix, id.step);
+  }
+  return absl::OkStatus();
+}
+
+void PartialStore::DropThrough(RoundId round) {
+  absl::MutexLock lock(&mutex_);
+  DropBelow(root_ + "/partials", kRoundPrefix, round.value + 1);
+}
+
+std::optional<uint64_t> PartialStore::NewestOf(RoundId round,
+                                               const std::vector<std::string>& workers) const {
+  const std::string folder = fmt::format("{}/partials/{}{}", root_, kRoundPrefix, round.value);
+  std::vector<uint64_t> steps = NumbersIn(folder, kStepPrefix);
+  std::reverse(steps.begin(), steps.end());
+  for (const uint64_t step : steps) {
+    const bool complete =
+        std::all_of(workers.begin(), workers.end(), [&](const std::string& worker) {
+          std::error_code error;
+          return fs::is_regular_file(FileOf(Folder(round.value, step), worker, kHashSuffix), error);
+        });
+    if (complete) return step;
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<StoredFile> PartialStore::Find(uint64_t step, const std::string& worker) const {
+  if (!IsValidWorkerName(worker)) return absl::InvalidArgumentError("not a worker's name");
+  std::vector<uint64_t> rounds = NumbersIn(root_ + "/partials", kRoundPrefix);
+  std::reverse(rounds.begin(), rounds.end());
+  for (const uint64_t round : rounds) {
+    const std::string folder = Folder(round, step);
+    std::ifstream hash(FileOf(folder, worker, kHashSuffix));
+    if (!hash) continue;
+    StoredFile file{FileOf(folder, worker, ".safetensors"), 0, ""};
+    if (hash >> file.size >> file.sha256) return file;
+    return absl::DataLossError(fmt::format("{} is damaged", FileOf(folder, worker, kHashSuffix)));
+  }
+  return absl::NotFoundError(
+      fmt::format("worker '{}' has no partial of step {} in {}", worker, step, root_));
+}
+
+}  // namespace rondo::server
