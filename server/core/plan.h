@@ -65,8 +65,8 @@ struct PlanSummary {
 // Cost: at most one rate a round; 10^8 steps of parallel or constant rounds take no time.
 PlanSummary ComputePlan(const PolicyConfig& policy, const ScheduleConfig& schedule);
 
-// How often each member saves a partial: at each multiple of `every` steps (> 0) inside a local round
-// that is longer than that. Cost: one division a round.
+// How often each member saves a partial: at each multiple of `every` steps (> 0) inside a local
+// round that is longer than that. Cost: one division a round.
 int64_t CountPartials(const PolicyConfig& policy, const ScheduleConfig& schedule, int64_t every);
 
 // What a member of a ring of `workers` sends in one sync of `parameters` float32 values, on average

@@ -174,7 +174,8 @@ absl::StatusOr<GroupRecord> DecodeGroup(std::string_view bytes) {
   record.at = FromMicros(in.at_micros());
   ASSIGN_OR_RETURN(record.purpose, FromWire(in.purpose(), Purpose::kRepair, "purpose"));
   for (const v1::Member& member : in.members()) {
-    ASSIGN_OR_RETURN(const StateNeed need, FromWire(member.need(), StateNeed::kPartial, "state need"));
+    ASSIGN_OR_RETURN(const StateNeed need,
+                     FromWire(member.need(), StateNeed::kPartial, "state need"));
     record.members.push_back({member.name(), {member.incarnation()}, need});
   }
   return record;

@@ -93,7 +93,8 @@ void Duties::Handle(const Assemble& assemble, Outcome* out) {
   LeaveAssembly(out);
   const bool at_border = assemble.purpose == Purpose::kStart || assemble.purpose == Purpose::kJoin;
   if (at_border || ReplacesState(me->need)) DropOrderInHand(out);
-  if (me->need == StateNeed::kFile || me->need == StateNeed::kPartial) {  // The job went back: what it held is undone (rule 21).
+  if (me->need == StateNeed::kFile ||
+      me->need == StateNeed::kPartial) {  // The job went back: what it held is undone (rule 21).
     DropStagedInHand(out);
     ForgetState();
   }
