@@ -124,7 +124,7 @@ class Finder {
 std::string GiverOf(const GroupRecord& group) {
   for (const Member& member : group.members) {
     const bool has = member.need == StateNeed::kHolds || member.need == StateNeed::kInitial ||
-                     member.need == StateNeed::kFile;
+                     member.need == StateNeed::kFile || member.need == StateNeed::kPartial;
     if (has) return member.name;
   }
   return "a member";
@@ -146,6 +146,8 @@ std::string TellNeed(StateNeed need, const std::string& giver) {
       return fmt::format("took the moments from {}", giver);
     case StateNeed::kFile:
       return "took its state from the files of a checkpoint";
+    case StateNeed::kPartial:
+      return "went on from its partial of the round";
   }
   return "";
 }
