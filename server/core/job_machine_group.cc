@@ -62,7 +62,8 @@ bool JobMachine::Impl::AdvanceBorder() {
                                     [](const Member& m) { return m.need == StateNeed::kHolds; });
   if (group_ && complete && SameMembers(group_->members, members)) {
     if (evaluation_pending_) return BeginEvaluation();
-    if (save_pending_) return BeginSave();
+    // Nothing is trained yet if the first round was voided: what was asked for follows the next.
+    if (save_pending_ && committed_.round) return BeginSave();
     if (Resting()) return false;
     if (BelowMinimum(members.size())) return phase_ != Phase::kBorder;
     return SaveBeforeLongRound() ? BeginSave() : BeginRound();

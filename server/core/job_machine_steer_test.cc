@@ -321,6 +321,20 @@ TEST(CheckpointTest, OfAPausedJobIsMadeAtOnceAndOnlyOnce) {
   EXPECT_EQ(mid.script.machine.status(mid.script.now).state, JobState::kPaused);
 }
 
+TEST(CheckpointTest, OfAFirstRoundThatIsGivenUpFollowsTheNextOne) {
+  MidRound mid(2, 2);
+  ASSERT_OK(mid.script.Ask(CheckpointRequested{}));
+  mid.script.Break(*mid.a);
+  mid.script.Break(*mid.b);
+  mid.script.Pass(absl::Seconds(11));  // Both are lost.
+  EXPECT_EQ(mid.script.Records<VoidRecord>().size(), 1u);
+  mid.script.Join("c");
+  mid.script.Join("d");
+  mid.script.Run();
+  ASSERT_FALSE(mid.script.checkpoints.empty());
+  EXPECT_EQ(mid.script.checkpoints[0].step, 4u);
+}
+
 TEST(CheckpointTest, BeforeTheFirstRoundThereIsNothingToSave) {
   Script script(SmallJob(2, 2));
   EXPECT_THAT(script.Ask(CheckpointRequested{}),

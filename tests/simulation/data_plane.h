@@ -29,8 +29,9 @@ struct Offer {
   uint64_t stands_at = 0;
   uint64_t working = 0;
   std::set<uint64_t> result = {};
-  double weight = 1;  // 0: its work is not averaged in.
-  bool sick = false;  // Its moments are not finite.
+  bool flawed = false;  // A step of this round has gone wrong here: its state is another one.
+  double weight = 1;    // 0: its work is not averaged in.
+  bool sick = false;    // Its moments are not finite.
   absl::Duration limit = absl::Seconds(30);
 };
 

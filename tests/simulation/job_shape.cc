@@ -63,10 +63,16 @@ server::MachineConfig DrawConfig(World* world, const Weather& weather) {
   config.wait = absl::Seconds(world->Below(6));
   config.has_test_set = world->Chance(0.7);
   config.evaluate_every_epochs = world->Below(3);
-  config.checkpoint_every_steps = world->Chance(0.5) ? 5 + world->Below(30) : 0;
+  config.checkpoint_every_steps = world->Chance(0.6) ? 2 + world->Below(20) : 0;
   config.token_seed = {1, 2};
-  // A weather whose jobs must reach their last step does not stop them for trying too often.
-  if (weather.must_end == MustEnd::kDone) config.limits.attempts_max = 1'000'000;
+  config.partials = config.checkpoint_every_steps != 0 && world->Chance(0.7);
+  if (weather.long_rounds) {
+    config.policy.policy = SyncPolicy::kConstant;
+    config.policy.base_steps = Draw(world, 8, 40);
+    config.checkpoint_every_steps = 2 + world->Below(6);
+    config.partials = true;
+  }
+  if (!weather.few_attempts) config.limits.attempts_max = 1'000'000;
   config.limits.rewind_after = absl::Seconds(40);
   return config;
 }

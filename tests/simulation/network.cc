@@ -164,4 +164,9 @@ void Network::CloseByCoordinator(StreamId id) {
   });
 }
 
+std::string Network::WorkerOf(StreamId id) const {
+  const StreamPtr stream = Find(id);
+  return stream == nullptr ? "" : stream->caller->id();
+}
+
 }  // namespace rondo::simulation

@@ -44,6 +44,8 @@ class Network {
   // The coordinator's side; nothing happens on streams that are closed.
   void SendDown(StreamId stream, const server::CoordinatorMessage& message);
   void CloseByCoordinator(StreamId stream);
+  // Who is at its other end.
+  std::string WorkerOf(StreamId stream) const;
   // The caller's stream breaks.
   void Break(Caller* caller);
 

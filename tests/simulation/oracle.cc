@@ -26,9 +26,10 @@ void Oracle::SeeSent(const server::CoordinatorMessage& message) {
     if (reduce->round.value > last_order_) Bad("Reduce left before its order's record");
   } else if (const auto* commit = std::get_if<server::Commit>(&body)) {
     const auto it = history_.find(commit->round.value);
-    if (it == history_.end() || it->second.state != commit->state_hash) {
-      Bad("Commit left before its record");
-    }
+    const auto undone = undone_.find(commit->round.value);  // Since then, in the same write.
+    const bool on_disk = (it != history_.end() && it->second.state == commit->state_hash) ||
+                         (undone != undone_.end() && undone->second == commit->state_hash);
+    if (!on_disk) Bad("Commit left before its record");
   } else if (std::holds_alternative<server::Goodbye>(body)) {
     const auto& goodbye = std::get<server::Goodbye>(body);
     const bool over = goodbye.reason == server::GoodbyeReason::kDone ||
@@ -109,45 +110,6 @@ void Oracle::On(const server::OrderRecord& record) {
   open_.push_back(record);
 }
 
-std::vector<Sample> Oracle::Done(size_t order, size_t rank) const {
-  const server::OrderRecord& record = open_[order];
-  std::vector<server::SampleRun> runs = record.runs[rank];
-  uint64_t steps = record.length;
-  if (order + 1 < open_.size()) steps = open_[order + 1].first_step - record.first_step;
-  uint64_t begins = 0;  // The run's first step within the order.
-  uint64_t block = 0;   // Steps of the run before it.
-  for (server::SampleRun& run : runs) {
-    if (!run.same_steps) begins += block;
-    block = run.steps;
-    run.steps = begins >= steps ? 0 : std::min(run.steps, steps - begins);
-  }
-  return SamplesOf(runs);
-}
-
-std::vector<Sample> Oracle::SamplesOf(const std::vector<server::SampleRun>& runs) {
-  std::vector<Sample> samples;
-  for (const server::SampleRun& run : runs) {
-    for (uint64_t s = 0; s < run.steps; ++s) {
-      for (uint64_t i = 0; i < run.count; ++i) {
-        samples.emplace_back(run.epoch, run.first + s * run.advance + i * run.stride);
-      }
-    }
-  }
-  std::sort(samples.begin(), samples.end());
-  return samples;
-}
-
-void Oracle::Use(const server::CommitRecord& record, const std::vector<Sample>& samples) {
-  for (const Sample& sample : samples) {
-    if (sample.second >= train_samples_) Bad("a sample beyond the training set");
-    const auto [it, fresh] = used_.emplace(sample, record.round.value);
-    if (!fresh || not_finite_.contains(sample)) {
-      Bad(fmt::format("sample {} of epoch {} is used in round {} and in {}", sample.second,
-                      sample.first, record.round, it->second));
-    }
-  }
-}
-
 void Oracle::On(const server::CommitRecord& record) {
   if (open_.empty() || open_.back().round != record.round) {
     return Bad("a commit of a round that is not open");
@@ -166,43 +128,6 @@ void Oracle::On(const server::CommitRecord& record) {
   step_ += record.length;
   history_[record.round.value] = {head_, step_, ledger_};
   open_.clear();
-}
-
-void Oracle::CheckSamples(const server::CommitRecord& record) {
-  std::vector<Sample> trained;
-  for (uint64_t at = record.state_hash; at != head_;) {
-    const States::State* state = states_->Find(at);
-    if (state == nullptr) return Bad("a commit of a state that does not extend the committed one");
-    for (uint64_t work : state->work) {
-      const auto& samples = states_->work(work).samples;
-      trained.insert(trained.end(), samples.begin(), samples.end());
-    }
-    at = state->parent;
-  }
-  std::sort(trained.begin(), trained.end());
-  const std::vector<std::string>& attempt = groups_[record.group.value];
-  std::vector<Sample> credited;
-  for (size_t order = 0; order < open_.size(); ++order) {
-    const std::vector<std::string>& members = groups_[open_[order].group.value];
-    for (size_t rank = 0; rank < members.size(); ++rank) {
-      const std::string name = members[rank].substr(0, members[rank].find('#'));
-      const auto samples = Done(order, rank);
-      const bool in = std::count(record.contributors.begin(), record.contributors.end(), name) > 0;
-      if (in) {
-        credited.insert(credited.end(), samples.begin(), samples.end());
-      } else if (std::count(attempt.begin(), attempt.end(), members[rank]) > 0) {
-        for (const Sample& sample : samples) not_finite_.emplace(sample, record.round.value);
-      }
-    }
-  }
-  std::sort(credited.begin(), credited.end());
-  if (credited != trained) Bad("a commit counts other samples than its state was trained on");
-  if (record.samples != credited.size()) Bad("a commit's number of samples is wrong");
-  Use(record, credited);
-  if (record.ledger.samples_used != used_.size()) {
-    Bad(fmt::format("the ledger of round {} says {} samples were used, {} were", record.round,
-                    record.ledger.samples_used, used_.size()));
-  }
 }
 
 void Oracle::FindOddOnes(const server::CommitRecord& record) {

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "server/core/messages.h"
@@ -39,6 +40,13 @@ class Oracle {
   void SeeStaged(const std::string& worker, uint64_t round, uint64_t group, uint32_t attempt,
                  uint64_t state);
 
+  // In a step of a parallel order, which is that of `group`, its gradient is not finite.
+  void SeeNotFinite(const std::string& worker, uint64_t group) {
+    not_finite_in_.emplace(group, worker);
+  }
+  // It goes on with a round in which another process has done the first steps.
+  void SeeResumed(uint64_t round) { resumed_.insert(round); }
+
   uint64_t commits() const { return commits_; }
   uint64_t groups() const { return groups_.size(); }
   uint64_t retries() const { return retries_; }
@@ -46,6 +54,8 @@ class Oracle {
   uint64_t step() const { return step_; }
   uint64_t voids() const { return voids_; }
   uint64_t rewinds() const { return rewinds_; }
+  uint64_t undone() const { return undone_.size(); }  // Rounds.
+  uint64_t resumed() const { return resumed_.size(); }
   const std::optional<server::EndRecord>& end() const { return end_; }
 
  private:
@@ -63,7 +73,15 @@ class Oracle {
   void On(const server::RewindRecord& record);
   void Bad(const std::string& what) { world_->Violate(what); }
   void CheckNeeds(const server::GroupRecord& record);
+  // What the commit's state was trained on, the open round's orders have dealt.
+  std::optional<std::vector<Sample>> TrainedFor(const server::CommitRecord& record);
+  struct Dealt {
+    std::vector<Sample> credited;              // Of members that were finite.
+    std::vector<std::vector<Sample>> unclear;  // Of each that was not, in a parallel order.
+  };
+  Dealt DealtFor(const server::CommitRecord& record);
   void CheckSamples(const server::CommitRecord& record);
+  bool ExplainUnclear(const server::CommitRecord& record, Dealt* dealt);
   void FindOddOnes(const server::CommitRecord& record);
   void Use(const server::CommitRecord& record, const std::vector<Sample>& samples);
   // Samples of the open round by rank of each order's group: those of steps that are done.
@@ -84,11 +102,13 @@ class Oracle {
     uint64_t step = 0;
     server::LedgerState ledger;
   };
-  std::map<uint64_t, Committed> history_ = {{0, {}}};  // By round, not undone.
-  std::map<uint64_t, uint64_t> undone_;                // Round -> state.
-  std::map<Sample, uint64_t> used_;                    // -> round.
-  std::map<Sample, uint64_t> not_finite_;              // -> round.
-  std::set<uint64_t> checkpoints_;                     // Rounds, not undone.
+  std::map<uint64_t, Committed> history_ = {{0, {}}};         // By round, not undone.
+  std::map<uint64_t, uint64_t> undone_;                       // Round -> state.
+  std::map<Sample, uint64_t> used_;                           // -> round.
+  std::map<Sample, uint64_t> not_finite_;                     // -> round.
+  std::set<std::pair<uint64_t, std::string>> not_finite_in_;  // (group, worker): parallel orders.
+  std::set<uint64_t> resumed_;                                // Rounds.
+  std::set<uint64_t> checkpoints_;                            // Rounds, not undone.
   server::LedgerState ledger_;
   // (round, group, attempt) -> worker -> state.
   std::map<std::tuple<uint64_t, uint64_t, uint32_t>, std::map<std::string, uint64_t>> staged_;

@@ -21,6 +21,7 @@ Tally RunSeeds(const Weather& weather, uint64_t first, uint64_t count) {
     tally.retries += outcome.retries;
     tally.voids += outcome.voids;
     tally.rewinds += outcome.rewinds;
+    tally.resumed += outcome.resumed;
     tally.terms += outcome.terms;
     tally.done += outcome.end->state == server::EndState::kDone ? 1 : 0;
     ++tally.ends[outcome.end->reason.substr(0, 40)];
@@ -30,11 +31,10 @@ Tally RunSeeds(const Weather& weather, uint64_t first, uint64_t count) {
 
 std::string Describe(const Tally& tally) {
   std::string text = fmt::format(
-      "{} seeds, {} commits, {} groups, {} retries, {} voided rounds, {} rewinds, {} terms, {} "
-      "jobs "
-      "done\n",
+      "{} seeds, {} commits, {} groups, {} retries, {} voided rounds, {} rewinds, {} rounds "
+      "from partials, {} terms, {} jobs done\n",
       tally.seeds, tally.commits, tally.groups, tally.retries, tally.voids, tally.rewinds,
-      tally.terms, tally.done);
+      tally.resumed, tally.terms, tally.done);
   for (const auto& [reason, count] : tally.ends) text += fmt::format("{:6} x {}\n", count, reason);
   return text;
 }

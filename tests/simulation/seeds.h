@@ -17,6 +17,7 @@ struct Tally {
   uint64_t retries = 0;
   uint64_t voids = 0;
   uint64_t rewinds = 0;
+  uint64_t resumed = 0;
   uint64_t terms = 0;
   uint64_t done = 0;
   std::map<std::string, uint64_t> ends;  // By the beginning of the reason.

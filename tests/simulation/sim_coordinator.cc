@@ -6,17 +6,21 @@
 #include <utility>
 #include <variant>
 
+#include "absl/status/status.h"
 #include "tests/simulation/trace.h"
 
 namespace rondo::simulation {
 
 SimCoordinator::SimCoordinator(World* world, const Weather* weather, server::MachineConfig config,
-                               Network* network, Oracle* oracle)
+                               Network* network, Oracle* oracle, Promises* promises,
+                               const Partials* partials)
     : world_(world),
       weather_(weather),
       config_(std::move(config)),
       network_(network),
-      oracle_(oracle) {}
+      oracle_(oracle),
+      promises_(promises),
+      partials_(partials) {}
 
 void SimCoordinator::Start() {
   ++life_;
@@ -40,7 +44,18 @@ void SimCoordinator::Crash(const std::string& why) {
   waiting_.clear();
   inbox_.clear();
   network_->CoordinatorDies();
+  LeaveUnanswered();
   world_->After(world_->Between(absl::Milliseconds(100), absl::Seconds(12)), [this]() { Start(); });
+}
+
+void SimCoordinator::StartAgain() {
+  world_->Log("the coordinator is started again");
+  exit_code_.reset();
+  held_.clear();
+  waiting_.clear();
+  inbox_.clear();
+  network_->CoordinatorDies();
+  Start();
 }
 
 void SimCoordinator::Stun(absl::Duration time) {
@@ -58,8 +73,31 @@ void SimCoordinator::Stun(absl::Duration time) {
   });
 }
 
-void SimCoordinator::AskToStop() {
-  if (alive()) Submit(server::StopRequested{"asked to"});
+void SimCoordinator::Ask(server::Event request, Answered answered) {
+  request_ = std::move(request);
+  answered_ = std::move(answered);
+  if (!alive() || exit_code_) return LeaveUnanswered();
+  world_->Log("request: " + Describe(*request_));
+  const server::Event event = *request_;
+  Submit(event);
+}
+
+void SimCoordinator::Answer(const absl::StatusOr<server::SteerAnswer>& answer) {
+  if (!request_) return world_->Violate("an answer to no request");
+  const server::Event request = *std::exchange(request_, std::nullopt);
+  if (world_->keep_log) {
+    world_->Log("answer: " + (answer.ok() ? answer->text : answer.status().ToString()));
+  }
+  if (answer.ok()) promises_->SeeAnswer(request, *answer);
+  world_->After(absl::Milliseconds(1),
+                [answered = std::exchange(answered_, nullptr), answer]() { answered(answer); });
+}
+
+void SimCoordinator::LeaveUnanswered() {
+  if (!std::exchange(request_, std::nullopt)) return;
+  world_->After(absl::Milliseconds(1), [answered = std::exchange(answered_, nullptr)]() {
+    answered(absl::UnavailableError("no coordinator"));
+  });
 }
 
 void SimCoordinator::Submit(const server::Event& event) {
@@ -79,7 +117,9 @@ void SimCoordinator::Absorb(server::Effects effects) {
     ++last_batch_;
     for (server::Record& record : effects.records) waiting_.push_back(std::move(record));
   }
-  if (!effects.effects.empty()) held_.push_back({last_batch_, std::move(effects.effects)});
+  if (!effects.effects.empty() || effects.answer) {
+    held_.push_back({last_batch_, std::move(effects.effects), std::move(effects.answer)});
+  }
   if (!writing_) BeginWrite();
   ReleaseDurable();
 }
@@ -125,6 +165,7 @@ void SimCoordinator::Write() {
     if (!fits.ok()) world_->Violate(fits.ToString());
     server::Apply(record, &history_);
     oracle_->See(record);
+    promises_->See(record);
   }
   if (unknown) return Crash("a write failed; its records are on disk");
   if (world_->Strikes(weather_->crash_after)) return Crash("after a write");
@@ -140,9 +181,10 @@ void SimCoordinator::FinishWrite() {
 
 void SimCoordinator::ReleaseDurable() {
   const uint64_t life = life_;
-  while (life == life_ && !held_.empty() && held_.front().batch <= durable_batch_) {
+  while (life == life_ && !exit_code_ && !held_.empty() && held_.front().batch <= durable_batch_) {
     const Held held = std::move(held_.front());
     held_.pop_front();
+    if (held.answer) Answer(*held.answer);
     for (const server::Effect& effect : held.effects) {
       Perform(effect);
       if (world_->Strikes(weather_->crash_amid)) return Crash("between two messages");
@@ -153,6 +195,9 @@ void SimCoordinator::ReleaseDurable() {
 void SimCoordinator::Perform(const server::Effect& effect) {
   if (const auto* send = std::get_if<server::Send>(&effect)) {
     oracle_->SeeSent(send->message);
+    if (const auto* goodbye = std::get_if<server::Goodbye>(&send->message.body)) {
+      promises_->SeeGoodbye(network_->WorkerOf(send->stream), *goodbye);
+    }
     network_->SendDown(send->stream, send->message);
   } else if (const auto* close = std::get_if<server::CloseStream>(&effect)) {
     network_->CloseByCoordinator(close->stream);
@@ -161,8 +206,16 @@ void SimCoordinator::Perform(const server::Effect& effect) {
                   [this, step = checkpoint->step, life = life_]() {
                     if (life == life_) Submit(server::CheckpointCompleted{step, true, ""});
                   });
+  } else if (const auto* look = std::get_if<server::LookForPartials>(&effect)) {
+    world_->After(world_->Between(absl::Milliseconds(1), absl::Milliseconds(100)),
+                  [this, look = *look, life = life_]() {
+                    if (life != life_) return;
+                    const auto step = partials_->NewestOf(look.round.value, look.workers);
+                    Submit(server::PartialsFound{look.round, step});
+                  });
   } else if (const auto* finish = std::get_if<server::Finish>(&effect)) {
     exit_code_ = finish->exit_code;
+    LeaveUnanswered();
   }
 }
 

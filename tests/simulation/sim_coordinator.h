@@ -6,16 +6,20 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "server/core/history.h"
 #include "server/core/job_machine.h"
 #include "tests/simulation/network.h"
 #include "tests/simulation/oracle.h"
+#include "tests/simulation/partials.h"
+#include "tests/simulation/promises.h"
 #include "tests/simulation/weather.h"
 #include "tests/simulation/world.h"
 
@@ -23,8 +27,11 @@ namespace rondo::simulation {
 
 class SimCoordinator {
  public:
+  // To a request; Unavailable: the process was not there, or died, and may have heard it.
+  using Answered = std::function<void(const absl::StatusOr<server::SteerAnswer>&)>;
+
   SimCoordinator(World* world, const Weather* weather, server::MachineConfig config,
-                 Network* network, Oracle* oracle);
+                 Network* network, Oracle* oracle, Promises* promises, const Partials* partials);
 
   // A process begins: a new term over what the disk holds.
   void Start();
@@ -32,7 +39,10 @@ class SimCoordinator {
   void Crash(const std::string& why);
   // It stops with all its queues, then goes on.
   void Stun(absl::Duration time);
-  void AskToStop();
+  // A user's request; one at a time. `answered` is called once, later.
+  void Ask(server::Event request, Answered answered);
+  // The process has ended, and somebody starts it again on the same disk.
+  void StartAgain();
 
   bool alive() const { return machine_ != nullptr; }
   // Of the process that ended the job.
@@ -45,6 +55,7 @@ class SimCoordinator {
   struct Held {
     uint64_t batch = 0;  // Leaves once this one is on disk.
     std::vector<server::Effect> effects;
+    std::optional<absl::StatusOr<server::SteerAnswer>> answer;
   };
 
   void Submit(const server::Event& event);
@@ -56,14 +67,18 @@ class SimCoordinator {
   void FinishWrite();
   void ReleaseDurable();
   void Perform(const server::Effect& effect);
+  void Answer(const absl::StatusOr<server::SteerAnswer>& answer);
+  void LeaveUnanswered();
 
   World* const world_;
   const Weather* const weather_;
   const server::MachineConfig config_;
   Network* const network_;
   Oracle* const oracle_;
+  Promises* const promises_;
 
   // The disk: survives the process. What its records say is enough to begin from.
+  const Partials* const partials_;
   server::History history_;
   absl::Time full_until_ = absl::InfinitePast();
 
@@ -79,6 +94,8 @@ class SimCoordinator {
   std::vector<server::Record> waiting_;
   std::vector<server::Record> under_way_;
   std::deque<Held> held_;
+  std::optional<server::Event> request_;  // Not yet answered.
+  Answered answered_;
 
   std::optional<int> exit_code_;
   uint64_t total_steps_ = 0;

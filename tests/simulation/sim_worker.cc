@@ -188,6 +188,7 @@ Offer SimWorker::OfferOf(uint64_t group) {
   offer.stands_at = stands_at_;
   offer.working = working_;
   offer.result = result_;
+  offer.flawed = flawed_;
   return offer;
 }
 
@@ -196,6 +197,13 @@ void SimWorker::Do(const worker::FormGroup& command) {
   const worker::StateNeed need = command.assemble.members[command.rank].need;
   if (need == worker::StateNeed::kInitial) state_ = States::kInitial;
   if (need == worker::StateNeed::kFile) state_ = command.assemble.state_hash;
+  partial_.reset();
+  if (need == worker::StateNeed::kPartial) {
+    const Partial* partial = around_.partials->Find(command.assemble.step, name_);
+    if (partial == nullptr) return around_.world->Violate(id_ + " has no such partial");
+    partial_ = *partial;
+    state_ = partial->base;
+  }
   if (need == worker::StateNeed::kAll || need == worker::StateNeed::kValues) state_.reset();
   if (need == worker::StateNeed::kHolds && !state_) {
     around_.world->Violate(id_ + " is said to hold a state and has none");
@@ -219,10 +227,11 @@ void SimWorker::FinishForming(const worker::FormGroup& command, const Meeting& m
   if (!state_) state_ = meeting.offers.at(command.assemble.giver).base;
   stands_at_ = command.assemble.step;
   working_ = *state_;
+  flawed_ = false;
   const worker::StateNeed need = command.assemble.members[command.rank].need;
-  const bool takes_moments = need == worker::StateNeed::kAll ||
-                             need == worker::StateNeed::kMoments ||
-                             need == worker::StateNeed::kFile;
+  const bool takes_moments =
+      need == worker::StateNeed::kAll || need == worker::StateNeed::kMoments ||
+      need == worker::StateNeed::kFile || need == worker::StateNeed::kPartial;
   if (takes_moments) sick_ = false;
   if (command.assemble.purpose != worker::Purpose::kRetry && sick_) {
     // Only if no other holder has good ones: then all begin with zeros (rule 15).

@@ -15,6 +15,7 @@
 #include "tests/simulation/data_plane.h"
 #include "tests/simulation/network.h"
 #include "tests/simulation/oracle.h"
+#include "tests/simulation/partials.h"
 #include "tests/simulation/states.h"
 #include "tests/simulation/weather.h"
 #include "tests/simulation/world.h"
@@ -30,6 +31,8 @@ struct Surroundings {
   Network* network = nullptr;
   Oracle* oracle = nullptr;
   const Weather* weather = nullptr;
+  Partials* partials = nullptr;
+  uint64_t partial_every = 0;  // Steps; 0: none.
   int64_t train_samples = 0;
   uint64_t test_samples = 0;
   absl::Duration step;  // Of its training loop, on average.
@@ -90,8 +93,14 @@ class SimWorker : public Caller {
   void NextStep(const worker::Order& order, uint64_t training);
   void JoinStep(const worker::Order& order, uint64_t training, uint64_t index);
   void FinishStep(const std::set<uint64_t>& result);
-  void AverageBuffers(const worker::Order& order, uint64_t training);
+  void MayFlip(const Meeting& meeting);
   void FailStep(const worker::Order& order, const std::string& why);
+  void FailStep(const worker::Order& order, worker::FailureCause cause, const std::string& why);
+  void AverageBuffers(const worker::Order& order, uint64_t training);
+  // Local rounds.
+  void TrainLocal(const worker::Order& order, uint64_t training);
+  bool Resume(const worker::Order& order, uint64_t* first);
+  void SavePartial(const worker::Order& order, uint64_t next_step);
   // When the loop does not stand still.
   void WhenMoving(std::function<void()> what);
   void FinishReduce(const worker::Reduce& reduce, const Meeting& meeting);
@@ -99,7 +108,7 @@ class SimWorker : public Caller {
   std::vector<std::vector<Sample>> SamplesOf(const worker::Order& order);  // By step.
   worker::Ready ReadyOf(const worker::Order& order) const;
   Offer OfferOf(uint64_t group);
-  std::set<uint64_t> WorkOf(const Meeting& meeting);
+  std::set<uint64_t> WorkOf(const Meeting& meeting) const;
   uint64_t AverageOf(const Meeting& meeting);
   static worker::ReduceFacts FactsOf(uint64_t state);
   static std::string KeyOf(uint64_t round, uint64_t group, uint32_t attempt);
@@ -130,6 +139,9 @@ class SimWorker : public Caller {
   uint64_t stands_at_ = 0;
   uint64_t working_ = 0;
   std::set<uint64_t> result_;
+  bool flawed_ = false;
+  // Read from its file, for the next order.
+  std::optional<Partial> partial_;
   std::vector<std::vector<Sample>> samples_;
   worker::FormGroup formed_;
   std::map<std::string, uint64_t> staged_;

@@ -14,7 +14,11 @@ void SimWorker::TrainParallel(const worker::Order& order, uint64_t training) {
     return around_.world->Violate(
         fmt::format("{} goes on at step {}, it stands at {}", id_, order.first_step, stands_at_));
   }
-  if (!goes_on) working_ = *state_;
+  if (!goes_on) {
+    working_ = *state_;
+    flawed_ = false;
+  }
+  finite_ = true;
   round_ = order.round.value;
   stands_at_ = order.first_step;
   NextStep(order, training);
@@ -31,15 +35,25 @@ void SimWorker::NextStep(const worker::Order& order, uint64_t training) {
 void SimWorker::JoinStep(const worker::Order& order, uint64_t training, uint64_t index) {
   if (training != training_) return FailStep(order, "its order was dropped");
   if (order.group.value <= left_) return FailStep(order, "the group was left");
+  const bool finite = !around_.world->Strikes(around_.weather->not_finite);
+  if (!finite) {
+    finite_ = false;
+    around_.oracle->SeeNotFinite(id_, order.group.value);
+  }
   Offer offer = OfferOf(order.group.value);
   offer.base = working_;
+  offer.weight = finite ? 1 : 0;
   offer.work = around_.states->AddWork({id_, order.round.value, samples_[index]});
   Join(
       fmt::format("step {} {} {}", order.round, order.group, stands_at_), std::move(offer),
       [this, order, training](const Meeting& meeting) {
         const std::set<uint64_t> result = WorkOf(meeting);
         if (training != training_) return FailStep(order, "its order was dropped");
+        if (result.empty()) {
+          return FailStep(order, worker::FailureCause::kNoFactor, "no member is finite");
+        }
         FinishStep(result);
+        MayFlip(meeting);
         NextStep(order, training);
       },
       [this, order](const std::string& why) { FailStep(order, why); });
@@ -51,6 +65,14 @@ void SimWorker::FinishStep(const std::set<uint64_t>& result) {
   ++stands_at_;
 }
 
+// One alone cannot be contradicted.
+void SimWorker::MayFlip(const Meeting& meeting) {
+  if (meeting.offers.size() == 1 || !around_.world->Strikes(around_.weather->flips)) return;
+  around_.world->Log(id_ + "'s parameters go wrong");
+  working_ = around_.states->Spoil(working_, incarnation_);
+  flawed_ = true;
+}
+
 void SimWorker::AverageBuffers(const worker::Order& order, uint64_t training) {
   if (order.group.value <= left_) return FailStep(order, "the group was left");
   Offer offer = OfferOf(order.group.value);
@@ -59,7 +81,8 @@ void SimWorker::AverageBuffers(const worker::Order& order, uint64_t training) {
       KeyOf(order.round.value, order.group.value, 0), std::move(offer),
       [this, order, training](const Meeting& meeting) {
         for (const auto& [rank, other] : meeting.offers) {
-          if (other.base != working_) around_.world->Violate("a round ends in different states");
+          if (other.base == working_ || other.flawed || flawed_) continue;
+          around_.world->Violate("a round ends in different states");
         }
         if (training != training_) return FailStep(order, "its order was dropped");
         staged_[KeyOf(order.round.value, order.group.value, 0)] = working_;
@@ -73,12 +96,18 @@ void SimWorker::AverageBuffers(const worker::Order& order, uint64_t training) {
 
 // Also of an order that is no longer in hand: who told it to stop waits for the end of its steps.
 void SimWorker::FailStep(const worker::Order& order, const std::string& why) {
+  FailStep(order, worker::FailureCause::kPeer, why);
+}
+
+void SimWorker::FailStep(const worker::Order& order, worker::FailureCause cause,
+                         const std::string& why) {
   worker::Failed failed;
   failed.group = order.group;
   failed.round = order.round;
   failed.step = stands_at_;
-  failed.cause = worker::FailureCause::kPeer;
+  failed.cause = cause;
   failed.text = why;
+  failed.finite = finite_;
   Handle(worker::StepsFailed{failed});
 }
 
@@ -90,7 +119,9 @@ void SimWorker::FinishRepair(const worker::FormGroup& command, const Meeting& me
   if (needs && stands_at_ == assemble.step) {
     if (giver.stands_at != stands_at_ + 1) around_.world->Violate(giver.worker + " gives nothing");
     FinishStep(giver.result);
-    if (working_ != giver.working) around_.world->Violate(id_ + " is repaired into another state");
+    if (working_ != giver.working && !flawed_ && !giver.flawed) {
+      around_.world->Violate(id_ + " is repaired into another state");
+    }
   }
   worker::Formed formed;
   formed.group = assemble.group;

@@ -42,23 +42,68 @@ void SimWorker::Do(const worker::Train& command) {
   const worker::Order order = command.order;
   if (!state_) return around_.world->Violate(id_ + " trains without a state");
   if (order.rates.size() != order.length) around_.world->Violate(id_ + ": rates are missing");
-  finite_ =
-      order.mode == worker::Mode::kParallel || !around_.world->Strikes(around_.weather->not_finite);
-  spoils_moments_ = !finite_ && around_.world->Chance(0.5);
   const uint64_t training = ++training_;
   samples_ = SamplesOf(order);
   if (order.mode == worker::Mode::kParallel) return TrainParallel(order, training);
+  TrainLocal(order, training);
+}
+
+void SimWorker::TrainLocal(const worker::Order& order, uint64_t training) {
+  uint64_t first = 0;
+  if (!Resume(order, &first)) {
+    finite_ = !around_.world->Strikes(around_.weather->not_finite);
+    spoils_moments_ = !finite_ && around_.world->Chance(0.5);
+  }
   std::vector<Sample> all;
   for (const auto& step : samples_) all.insert(all.end(), step.begin(), step.end());
   work_ = around_.states->AddWork({id_, order.round.value, std::move(all)});
-  const absl::Duration time =
-      static_cast<double>(order.length) * around_.step *
-      absl::ToDoubleSeconds(around_.world->Between(absl::Seconds(0.5), absl::Seconds(1.5)));
-  Later(time, [this, order, training]() {
+  const absl::Duration step = around_.step * absl::ToDoubleSeconds(around_.world->Between(
+                                                 absl::Seconds(0.5), absl::Seconds(1.5)));
+  const uint64_t every = around_.partial_every;
+  for (uint64_t i = first + 1; every != 0 && order.length > every && i < order.length; ++i) {
+    const uint64_t next_step = order.first_step + i;
+    if (next_step % every != 0) continue;
+    Later(static_cast<double>(i - first) * step, [this, order, training, next_step]() {
+      if (training == training_) SavePartial(order, next_step);
+    });
+  }
+  Later(static_cast<double>(order.length - first) * step, [this, order, training]() {
     WhenMoving([this, order, training]() {
       if (training == training_) Handle(worker::StepsDone{ReadyOf(order)});
     });
   });
+}
+
+// True: the order's first steps are done already, in another process.
+bool SimWorker::Resume(const worker::Order& order, uint64_t* first) {
+  if (!partial_) return false;
+  const Partial partial = *std::exchange(partial_, std::nullopt);
+  std::vector<Sample> done;
+  for (const auto& step : samples_) {
+    if (done.size() == partial.samples.size()) break;
+    done.insert(done.end(), step.begin(), step.end());
+    ++*first;
+  }
+  if (partial.first_step != order.first_step || done != partial.samples) {
+    around_.world->Violate(id_ + "'s partial is of other samples than its order");
+  }
+  finite_ = partial.finite;
+  spoils_moments_ = partial.spoils_moments;
+  around_.oracle->SeeResumed(order.round.value);
+  return true;
+}
+
+void SimWorker::SavePartial(const worker::Order& order, uint64_t next_step) {
+  Partial partial{.base = *state_,
+                  .first_step = order.first_step,
+                  .samples = {},
+                  .finite = finite_,
+                  .spoils_moments = spoils_moments_};
+  for (uint64_t i = 0; i < next_step - order.first_step; ++i) {
+    partial.samples.insert(partial.samples.end(), samples_[i].begin(), samples_[i].end());
+  }
+  around_.partials->Put(order.round.value, next_step, name_, formed_.assemble.members.size(),
+                        std::move(partial));
 }
 
 void SimWorker::WhenMoving(std::function<void()> what) {
@@ -84,6 +129,7 @@ void SimWorker::Do(const worker::DropOrder&) {
   work_ = 0;
   if (round_ != 0) around_.oracle->SeeMoments(id_, working_);
   round_ = 0;
+  flawed_ = false;
   spoils_moments_ = false;
 }
 
@@ -91,14 +137,15 @@ uint64_t SimWorker::AverageOf(const Meeting& meeting) {
   return around_.states->Average(meeting.offers.begin()->second.base, WorkOf(meeting));
 }
 
-std::set<uint64_t> SimWorker::WorkOf(const Meeting& meeting) {
+std::set<uint64_t> SimWorker::WorkOf(const Meeting& meeting) const {
   std::set<uint64_t> work;
-  const uint64_t base = meeting.offers.begin()->second.base;
+  std::set<uint64_t> bases;
   for (const auto& [rank, offer] : meeting.offers) {
-    if (offer.base != base) around_.world->Violate("a reduce mixes different states");
+    if (!offer.flawed) bases.insert(offer.base);
     if (offer.work == 0) around_.world->Violate(offer.worker + " reduces without work");
     if (offer.weight > 0) work.insert(offer.work);
   }
+  if (bases.size() > 1) around_.world->Violate("a reduce mixes different states");
   return work;
 }
 
@@ -163,6 +210,7 @@ void SimWorker::Do(const worker::ApplyStaged& command) {
   staged_.clear();
   work_ = 0;
   round_ = 0;
+  flawed_ = false;
 }
 
 void SimWorker::Do(const worker::DropStaged& command) {

@@ -19,10 +19,12 @@ constexpr absl::Duration kProgressBound = absl::Minutes(5);
 Weather Temper(Weather weather, World* world) {
   const double scale = world->Chance(0.5) ? 1.0 : 0.1 + 0.2 * static_cast<double>(world->Below(4));
   for (double* chance :
-       {&weather.breaks, &weather.slow, &weather.kills, &weather.freezes, &weather.stalls,
-        &weather.leaves, &weather.massacres, &weather.dies, &weather.not_finite, &weather.flips,
-        &weather.half_done, &weather.crashes, &weather.stuns, &weather.stops, &weather.crash_before,
-        &weather.crash_after, &weather.crash_amid, &weather.unknown, &weather.disk_full}) {
+       {&weather.breaks,     &weather.slow,           &weather.kills,        &weather.freezes,
+        &weather.stalls,     &weather.leaves,         &weather.massacres,    &weather.dies,
+        &weather.not_finite, &weather.flips,          &weather.half_done,    &weather.crashes,
+        &weather.stuns,      &weather.total_restarts, &weather.crash_before, &weather.crash_after,
+        &weather.crash_amid, &weather.unknown,        &weather.disk_full,    &weather.pauses,
+        &weather.drains,     &weather.saves,          &weather.stops}) {
     *chance *= scale;
   }
   return weather;
@@ -38,7 +40,10 @@ Simulation::Simulation(uint64_t seed, const Weather& weather, bool keep_log)
       data_plane_(&world_, weather_.half_done),
       network_(&world_, &weather_),
       oracle_(&world_, &states_, train_samples_),
-      coordinator_(&world_, &weather_, config_, &network_, &oracle_) {
+      promises_(&world_),
+      partials_(&world_),
+      coordinator_(&world_, &weather_, config_, &network_, &oracle_, &promises_, &partials_),
+      user_(&world_, &weather_, &coordinator_) {
   world_.keep_log = keep_log;
   world_.SetFairFrom(absl::UnixEpoch() + weather_.until);
 }
@@ -54,8 +59,7 @@ Outcome Simulation::Run() {
   world_.After(weather_.until, [this]() { commits_at_fair_ = oracle_.commits(); });
   world_.After(weather_.until + kProgressBound, [this]() { CheckProgress(); });
   const absl::Time end = world_.fair_from() + kEndBound;
-  while (world_.violation().empty() && !coordinator_.exit_code() && world_.now() < end &&
-         world_.Step()) {
+  while (world_.violation().empty() && !Over() && world_.now() < end && world_.Step()) {
   }
   const absl::Time goodbye = world_.now() + absl::Seconds(10);
   while (world_.violation().empty() && world_.now() < goodbye && world_.Step()) {
@@ -69,7 +73,23 @@ Outcome Simulation::Run() {
           .terms = oracle_.term(),
           .voids = oracle_.voids(),
           .rewinds = oracle_.rewinds(),
+          .resumed = oracle_.resumed(),
           .log = world_.log()};
+}
+
+// A job that a user has stopped may be started again with the same workers: it goes on.
+bool Simulation::Over() {
+  if (!coordinator_.exit_code()) return false;
+  if (starts_again_) return false;
+  const bool stopped = oracle_.end() && oracle_.end()->state == server::EndState::kStopped;
+  if (!stopped || !world_.Chance(0.5)) return true;
+  starts_again_ = true;
+  world_.After(absl::Seconds(20), [this]() {
+    starts_again_ = false;
+    coordinator_.StartAgain();
+    for (uint64_t i = 1; i <= names_; ++i) AddWorker(fmt::format("w{}", i));
+  });
+  return false;
 }
 
 void Simulation::CheckProgress() {
@@ -94,12 +114,21 @@ void Simulation::CheckEnd() {
   if (end.state == server::EndState::kDone && end.step != coordinator_.total_steps()) {
     world_.Violate("done before the last step");
   }
-  if (!weather_.Deadly() && oracle_.voids() + oracle_.rewinds() > 0) {
+  if (!weather_.Deadly() && !user_.asked_to_stop() && oracle_.voids() + oracle_.undone() > 0) {
     world_.Violate("nobody died, and finished work was lost");
   }
-  if (weather_.must_end == MustEnd::kDone && end.state != server::EndState::kDone) {
+  if (end.state != server::EndState::kDone && !MayEndEarly(end)) {
     world_.Violate("the job did not reach its last step: " + end.reason);
   }
+}
+
+// What may end this job before its last step.
+bool Simulation::MayEndEarly(const server::EndRecord& end) const {
+  if (end.state == server::EndState::kStopped) return user_.asked_to_stop();
+  const auto says = [&](const char* what) { return end.reason.find(what) != std::string::npos; };
+  if (weather_.not_finite > 0 && says("finite")) return true;
+  if (weather_.flips > 0 && says("differ")) return true;
+  return weather_.few_attempts && (says("failed") || says("could not be formed"));
 }
 
 // ------------------------------------------------------------------------------------ workers
@@ -118,6 +147,8 @@ void Simulation::AddWorker(const std::string& name) {
   around.network = &network_;
   around.oracle = &oracle_;
   around.weather = &weather_;
+  around.partials = &partials_;
+  if (config_.partials) around.partial_every = config_.checkpoint_every_steps;
   around.step = std::min(absl::Seconds(2), world_.Between(absl::Seconds(10), absl::Seconds(60)) /
                                                std::max(1.0, steps));
   around.train_samples = static_cast<int64_t>(train_samples_);
@@ -137,7 +168,8 @@ void Simulation::OnEnded(const SimWorker& worker) {
   }
   const bool restarts = !code || *code == worker::kExitInternal ||
                         *code == worker::kExitCoordinatorAway ||
-                        (*code == worker::kExitLeft && world_.Chance(0.3));
+                        (*code == worker::kExitLeft && world_.Chance(0.3)) ||
+                        (*code == 0 && !oracle_.end() && world_.Chance(0.5));  // Drained.
   if (!restarts) return;
   static constexpr double kAfter[] = {0.1, 1, 4, 15};
   world_.After(absl::Seconds(kAfter[world_.Below(4)] * (0.5 + world_.Below(100) / 100.0)),
@@ -163,18 +195,27 @@ void Simulation::Befall() {
         if (world_.Chance(0.9)) worker->Kill();
       }
     }
+    if (world_.Chance(weather_.total_restarts)) RestartEverything();
     if (world_.Chance(weather_.joins)) AddWorker(fmt::format("w{}", ++names_));
     if (world_.Chance(weather_.crashes)) coordinator_.Crash("killed");
     if (world_.Chance(weather_.stuns)) {
       coordinator_.Stun(world_.Between(absl::Milliseconds(100), absl::Seconds(14)));
     }
-    if (world_.Chance(weather_.stops)) coordinator_.AskToStop();
   }
+  std::vector<std::string> names;
+  for (const SimWorker* worker : alive) names.push_back(worker->name());
+  user_.Act(names);
   // Enough workers come in the end: a job that lacks them waits for ever, as it should.
   if (!world_.stormy() && alive.size() < config_.workers_min && !coordinator_.exit_code()) {
     AddWorker(fmt::format("w{}", ++names_));
   }
   world_.After(absl::Seconds(1), [this]() { Befall(); });
+}
+
+void Simulation::RestartEverything() {
+  world_.Log("everything is killed");
+  for (SimWorker* worker : Alive()) worker->Kill();
+  coordinator_.Crash("killed with all workers");
 }
 
 void Simulation::BefallWorker(SimWorker* worker) {

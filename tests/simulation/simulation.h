@@ -12,9 +12,12 @@
 #include "tests/simulation/data_plane.h"
 #include "tests/simulation/network.h"
 #include "tests/simulation/oracle.h"
+#include "tests/simulation/partials.h"
+#include "tests/simulation/promises.h"
 #include "tests/simulation/sim_coordinator.h"
 #include "tests/simulation/sim_worker.h"
 #include "tests/simulation/states.h"
+#include "tests/simulation/user.h"
 #include "tests/simulation/weather.h"
 #include "tests/simulation/world.h"
 
@@ -29,6 +32,7 @@ struct Outcome {
   uint64_t terms = 0;
   uint64_t voids = 0;
   uint64_t rewinds = 0;
+  uint64_t resumed = 0;  // Rounds that went on from partials.
   std::vector<std::string> log;
 };
 
@@ -44,7 +48,10 @@ class Simulation {
   void OnEnded(const SimWorker& worker);
   void Befall();
   void BefallWorker(SimWorker* worker);
+  void RestartEverything();
   std::vector<SimWorker*> Alive() const;
+  bool Over();
+  bool MayEndEarly(const server::EndRecord& end) const;
   void CheckProgress();
   void CheckEnd();
 
@@ -56,9 +63,13 @@ class Simulation {
   DataPlane data_plane_;
   Network network_;
   Oracle oracle_;
+  Promises promises_;
+  Partials partials_;
   SimCoordinator coordinator_;
+  User user_;
   uint64_t last_incarnation_ = 0;
   uint64_t names_ = 0;
+  bool starts_again_ = false;  // The stopped job will be.
   std::optional<uint64_t> commits_at_fair_;
   std::vector<std::unique_ptr<SimWorker>> workers_;
 };

@@ -44,6 +44,12 @@ class States {
     states_[hash] = {parent, work};
     return hash;
   }
+  // The same history, other bits.
+  uint64_t Spoil(uint64_t hash, uint64_t salt) {
+    const uint64_t spoilt = hash + Mix64(salt);
+    states_[spoilt] = states_.at(hash);
+    return spoilt;
+  }
   const State* Find(uint64_t hash) const {
     const auto it = states_.find(hash);
     return it == states_.end() ? nullptr : &it->second;

@@ -129,6 +129,9 @@ struct Words {
   std::string operator()(const server::VoidRecord& r) const {
     return format("void round {}: {}", r.round, r.reason);
   }
+  std::string operator()(const server::RewindRecord& r) const {
+    return format("rewind to step {}: {}", r.to_step, r.reason);
+  }
   std::string operator()(const server::EvaluationRecord& r) const {
     return format("evaluation of step {}", r.step);
   }
@@ -154,6 +157,18 @@ struct Words {
   }
 };
 
+struct RequestInWords {
+  std::string operator()(const server::PauseRequested&) const { return "pause"; }
+  std::string operator()(const server::ResumeRequested&) const { return "resume"; }
+  std::string operator()(const server::DrainRequested& r) const { return "drain " + r.worker; }
+  std::string operator()(const server::CheckpointRequested&) const { return "checkpoint"; }
+  std::string operator()(const server::StopRequested&) const { return "stop"; }
+  template <typename T>
+  std::string operator()(const T&) const {
+    return "";
+  }
+};
+
 }  // namespace
 
 std::string Describe(const server::WorkerMessage& message) {
@@ -163,5 +178,6 @@ std::string Describe(const server::CoordinatorMessage& message) {
   return std::visit(Words{}, message.body);
 }
 std::string Describe(const server::Record& record) { return std::visit(Words{}, record); }
+std::string Describe(const server::Event& request) { return std::visit(RequestInWords{}, request); }
 
 }  // namespace rondo::simulation

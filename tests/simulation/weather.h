@@ -11,16 +11,13 @@ namespace rondo::simulation {
 
 enum class Rounds { kLocal, kParallel, kMixed };
 
-// How a job of this weather has to end.
-enum class MustEnd {
-  kDone,     // At its last step: nothing of this weather may end it earlier.
-  kLegally,  // It may also fail or stop by a rule.
-};
-
 struct Weather {
   std::string name;
   Rounds rounds = Rounds::kLocal;
-  MustEnd must_end = MustEnd::kDone;
+  // The job gives up after as many failed attempts as by default. Without it nothing but what this
+  // weather brings of wrong results and NaN may end a job early.
+  bool few_attempts = false;
+  bool long_rounds = false;  // With partials.
   absl::Duration until = absl::Seconds(60);
 
   // Streams. At each message:
@@ -39,7 +36,8 @@ struct Weather {
   double massacres = 0;  // Nearly all of them are killed.
   // Between two commands of one decision a worker dies.
   double dies = 0;
-  // Of a local round on a worker; half of them spoil its moments, too.
+  // Of a local round, or of a step of a parallel one, on a worker. Half of those of a local round
+  // spoil its moments, too.
   double not_finite = 0;
   double flips = 0;  // Of a reduce on a worker: its result is another one.
   // Of a finished collective on a member: it sees a failure where others have the result.
@@ -47,8 +45,8 @@ struct Weather {
 
   // The coordinator. Each second:
   double crashes = 0;
-  double stuns = 0;  // It is stopped for up to 14 s, then goes on.
-  double stops = 0;  // Somebody asks it to end the job.
+  double stuns = 0;           // It is stopped for up to 14 s, then goes on.
+  double total_restarts = 0;  // It and all workers are killed.
   // At each write of its journal:
   double crash_before = 0;
   double crash_after = 0;  // The records are on disk, nothing was sent.
@@ -56,8 +54,18 @@ struct Weather {
   double unknown = 0;      // The outcome of the COMMIT is unknown: the process ends.
   double disk_full = 0;    // There is no room for up to 20 s.
 
-  // Work may be lost in it: somebody dies, or is taken for dead.
-  bool Deadly() const { return kills + freezes + stalls + leaves + massacres + dies > 0; }
+  // A user. Each second:
+  double pauses = 0;  // For up to 20 s.
+  double drains = 0;
+  double saves = 0;
+  double stops = 0;
+
+  // Work may be lost in it: somebody dies or is taken for dead, or parameters differ in a round
+  // that keeps no copy of them.
+  bool Deadly() const {
+    return kills + freezes + stalls + leaves + massacres + dies + total_restarts > 0 ||
+           (rounds != Rounds::kLocal && flips > 0);
+  }
 };
 
 // All kinds, by name.

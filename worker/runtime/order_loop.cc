@@ -135,6 +135,8 @@ absl::Status OrderLoop::Step(uint64_t index) {
     batch_.positions = std::move(samples.positions);
     if (order_.mode == Mode::kParallel) parts_.state->KeepBuffers();
     ASSIGN_OR_RETURN(result, engine.ComputeGradient(batch_, static_cast<int64_t>(step)));
+    // Also of a step that fails here: a repair may finish it with what the others have.
+    ready_.finite = ready_.finite && result.finite;
   }
   if (order_.mode == Mode::kParallel) {
     RETURN_IF_ERROR(ReduceAndStep(step, rate, has_samples && result.finite));
@@ -144,7 +146,6 @@ absl::Status OrderLoop::Step(uint64_t index) {
                                                    engine.has_gradient()));
   }
   if (has_samples) {
-    ready_.finite = ready_.finite && result.finite;
     ready_.samples += static_cast<uint64_t>(result.samples);
     ready_.loss_sum += result.loss;
   }

@@ -101,6 +101,16 @@ TEST_P(RepairTest, AMemberAheadGivesItsResultAndAllEndWithTheBitsOfTheUndisturbe
   for (int rank = 0; rank < 3; ++rank) EXPECT_EQ(StateOf(workers[rank], ready[rank]), undisturbed);
 }
 
+// What it is given leaves its samples of that step out.
+TEST_P(RepairTest, AMemberSaysThatItIsNotFiniteInAStepThatFails) {
+  std::vector<QuadraticOptions> options(3, Options());
+  options[1].spoiled_step = 2;
+  TestWorkers workers(options);
+  const std::vector<Failed> failed = TrainWithFailure(workers, {1}, 2);
+  EXPECT_TRUE(failed[0].finite);
+  EXPECT_FALSE(failed[1].finite);
+}
+
 TEST_P(RepairTest, AReceivedResultCanBeGivenOn) {
   TestWorkers workers(3, Options());
   TrainWithFailure(workers, {1, 2}, 2);

@@ -20,6 +20,8 @@ ARRIVAL = 'server/core/job_machine_arrival.cc'
 GROUP = 'server/core/job_machine_group.cc'
 ROUND = 'server/core/job_machine_round.cc'
 DUTIES = 'worker/core/duties.cc'
+REPAIR = 'server/core/job_machine_repair.cc'
+STEER = 'server/core/job_machine_steer.cc'
 
 FAULTS = [
     Fault('early_apply', 'a staged result becomes the state before its Commit (rule 5)', [
@@ -71,8 +73,8 @@ FAULTS = [
          f'    if (!taking_part.contains(i) && !{on("all_count")}) ReturnSamples(round.members[i].runs, commit.ledger);')],
         ('Kills',)),
     Fault('not_finite_counts', 'samples of who is not finite count as used (rule 15)', [
-        ('server/core/round.cc', '    if (member.ready && !member.ready->finite) {\n      DropSamples',
-         f'    if (!{on("not_finite_counts")} && member.ready && !member.ready->finite) {{\n      DropSamples')],
+        ('server/core/round.cc', '    if (!IsFinite(member)) {\n      DropSamples',
+         f'    if (!IsFinite(member) && !{on("not_finite_counts")}) {{\n      DropSamples')],
         ('NotFinite',)),
     Fault('void_loses_samples', 'the samples of a voided round do not return (rule 21)', [
         (ROUND, '  Journal(VoidRecord{round_->id, why});',
@@ -85,8 +87,8 @@ FAULTS = [
         (GROUP, '    } else if (worker->debt == Debt::kMoments && any_good) {',
          f'    }} else if (worker->debt == Debt::kMoments && any_good && !{on("sick_keeps")}) {{')], ('NotFinite',)),
     Fault('odd_remembers', 'the odd one out goes on from the state it had (rule 8)', [
-        (DUTIES, '    DropOrderInHand(out);\n    held_round_ = {};',
-         f'    DropOrderInHand(out);\n    if ({on("odd_remembers")}) return;\n    held_round_ = {{}};')], ('WrongResults', 'RestartsAndKills')),
+        (DUTIES, '    DropOrderInHand(out);\n    ForgetState();',
+         f'    DropOrderInHand(out);\n    if ({on("odd_remembers")}) return;\n    ForgetState();')], ('WrongResults', 'RestartsAndKills')),
     Fault('any_staged_commits', 'a staged result of the committed attempt is applied, whatever it is (rule 7)', [
         (ARRIVAL, 'it->second.attempt == staged.attempt && it->second.state_hash == staged.state_hash) {\n      fate.fate',
          f'it->second.attempt == staged.attempt && ({on("any_staged_commits")} || it->second.state_hash == staged.state_hash)) {{\n      fate.fate')],
@@ -100,8 +102,8 @@ FAULTS = [
     Fault('never_lost', 'who is away stays a member for ever (rule 12)', [
         (ARRIVAL, '    } else if (now_ >= lost_at) {', f'    }} else if (now_ >= lost_at && !{on("never_lost")}) {{')], ('Kills',)),
     Fault('order_from_elsewhere', 'an order goes to who does not hold its base (rule 21)', [
-        (ARRIVAL, '    if (phase_ == Phase::kTraining && live && !member->carries && Holds(worker)) {',
-         f'    if (phase_ == Phase::kTraining && live && !member->carries && (Holds(worker) || {on("order_from_elsewhere")})) {{')],
+        (ARRIVAL, '    if (phase_ == Phase::kTraining && live && !member->carries && !member->out && Holds(worker)) {',
+         f'    if (phase_ == Phase::kTraining && live && !member->carries && !member->out && (Holds(worker) || {on("order_from_elsewhere")})) {{')],
         ('RestartsAndKills',)),
     Fault('ready_kept', 'Ready of an order that was withdrawn still counts', [
         (ARRIVAL, '    if (round_->mode == RoundMode::kLocal) member->ready.reset();',
@@ -115,4 +117,54 @@ FAULTS = [
         ('server/core/history.cc', '  history.commits.clear();', f'  if (!{on("undone_still_holds")}) history.commits.clear();'),
         ('server/core/job_machine_rewind.cc', '    worker.holds.reset();', f'    if (!{on("undone_still_holds")}) worker.holds.reset();')],
         ('Kills', 'Freezes')),
+    Fault('repair_left_out', 'who is a step ahead does not give its result, who is behind does the step again (rule 18)', [
+        ('server/core/continuation.cc', '    const bool behind = survivor.stands_at < decision.stands_at;',
+         f'    const bool behind = survivor.stands_at < decision.stands_at && !{on("repair_left_out")};'),
+        (REPAIR, '    good = good && assembly_->stand_at[rank] == assembly_->stand_at[0];',
+         f'    good = good && (assembly_->stand_at[rank] == assembly_->stand_at[0] || {on("repair_left_out")});'),
+        (REPAIR, '  const uint64_t step = assembly_->stand_at[0];',
+         f"""  uint64_t step = assembly_->stand_at[0];
+  if ({on('repair_left_out')}) {{
+    for (const uint64_t at : assembly_->stand_at) step = at < step ? at : step;
+  }}""")], ('StepRepairs', 'KillsParallel')),
+    Fault('repaired_twice', 'the steps before a repair are dealt again (rule 18)', [
+        ('server/core/continuation.cc', '  if (steps == 0) return so_far;',
+         f'  if (steps == 0 || {on("repaired_twice")}) return so_far;')], ('StepRepairs', 'KillsParallel')),
+    Fault('wrong_repair_stays', 'members with different parameters go on with a parallel round', [
+        (REPAIR, '  if (counts.size() == 1) return true;',
+         f'  if (counts.size() == 1 || {on("wrong_repair_stays")}) return true;')], ('WrongResultsParallel',)),
+    Fault('middle_still_holds', 'who dropped a parallel order in its middle still holds a state (rule 18)', [
+        (DUTIES, '  if (moved) ForgetState();', f'  if (moved && !{on("middle_still_holds")}) ForgetState();')],
+        ('StepRepairsAndRestarts', 'StepRepairs', 'KillsParallel')),
+    Fault('rests_not', 'a paused job goes on', [
+        (STEER, '  if (!history_.pause || Finishing()) return false;',
+         f'  if (!history_.pause || Finishing() || {on("rests_not")}) return false;')], ('Steering',)),
+    Fault('pause_unjournaled', 'a pause is promised and not journaled', [
+        (STEER, '    Journal(RequestRecord{RequestKind::kPause, reason, "", {}, now_});',
+         f"""    if ({on('pause_unjournaled')}) {{
+      history_.pause = reason;
+    }} else {{
+      Journal(RequestRecord{{RequestKind::kPause, reason, "", {{}}, now_}});
+    }}""")], ('Steering',)),
+    Fault('pause_forgotten', 'a new term does not know that the job is paused', [
+        ('server/core/job_machine_restart.cc', '  if (!ended) AwaitJournaledMembers();',
+         f'  if ({on("pause_forgotten")}) history_.pause.reset();\n  if (!ended) AwaitJournaledMembers();')],
+        ('SteeringAndRestarts',)),
+    Fault('drained_at_once', 'who is to drain does not finish its order (rule 16)', [
+        (STEER, '  if (!ordered && !IsMember(*worker) && !Holds(*worker)) {',
+         f'  if ({on("drained_at_once")} || (!ordered && !IsMember(*worker) && !Holds(*worker))) {{')], ('Steering',)),
+    Fault('drains_not', 'who was asked to go gets another order', [
+        (STEER, '  return it != history_.drains.end() && it->second == worker.incarnation;',
+         f'  return it != history_.drains.end() && it->second == worker.incarnation && !{on("drains_not")};')],
+        ('Steering',)),
+    Fault('save_forgotten', 'a checkpoint that was asked for is not made', [
+        (STEER, '    Journal(RequestRecord{RequestKind::kCheckpoint, "", "", {}, now_});',
+         f"""    Journal(RequestRecord{{RequestKind::kCheckpoint, "", "", {{}}, now_}});
+    if ({on('save_forgotten')}) save_pending_ = false;""")], ('Steering',)),
+    Fault('stops_not', 'a job that was told to stop begins another round', [
+        (GROUP, '  return stop_reason_.has_value() ||', f'  return (stop_reason_.has_value() && !{on("stops_not")}) ||')],
+        ('Steering', 'SteeringAndRestarts')),
+    Fault('partial_skipped', 'a long round goes on a step further than its partials', [
+        (GROUP, '  if (partial) message.step = *partials_->step;',
+         f'  if (partial) message.step = *partials_->step + ({on("partial_skipped")} ? 1 : 0);')], ('TotalRestarts',)),
 ]
