@@ -169,6 +169,8 @@ void Oracle::On(const server::RewindRecord& record) {
   step_ = it->second.step;
   ledger_ = it->second.ledger;
   if (record.to_step != step_) Bad("a rewind to another step");
+  const bool differs = record.reason.find("different parameters") != std::string::npos;
+  if (differs && !may_differ_) Bad("members have different states");
   for (auto later = std::next(it); later != history_.end(); later = history_.erase(later)) {
     undone_[later->first] = later->second.state;
   }
@@ -181,6 +183,12 @@ void Oracle::On(const server::RewindRecord& record) {
   checkpoint_step_.reset();
   if (to != 0) checkpoint_step_ = step_;
   ++rewinds_;
+}
+
+void Oracle::On(const server::NoticeRecord& record) {
+  const bool differs = record.kind == "odd_result" ||
+                       (record.kind == "left_out" && record.text.find("hash") != std::string::npos);
+  if (differs && !may_differ_) Bad("members have different states: " + record.text);
 }
 
 void Oracle::On(const server::EndRecord& record) {

@@ -21,8 +21,9 @@ namespace rondo::simulation {
 
 class Oracle {
  public:
-  Oracle(World* world, const States* states, uint64_t train_samples)
-      : world_(world), states_(states), train_samples_(train_samples) {}
+  // `may_differ`: the weather makes results differ among members.
+  Oracle(World* world, const States* states, uint64_t train_samples, bool may_differ)
+      : world_(world), states_(states), train_samples_(train_samples), may_differ_(may_differ) {}
 
   void See(const server::Record& record);
   // A message may leave only if what it rests on is on disk.
@@ -71,6 +72,7 @@ class Oracle {
   void On(const server::CheckpointRecord& record);
   void On(const server::EndRecord& record);
   void On(const server::RewindRecord& record);
+  void On(const server::NoticeRecord& record);
   void Bad(const std::string& what) { world_->Violate(what); }
   void CheckNeeds(const server::GroupRecord& record);
   // What the commit's state was trained on, the open round's orders have dealt.
@@ -91,6 +93,7 @@ class Oracle {
   World* const world_;
   const States* const states_;
   const uint64_t train_samples_;
+  const bool may_differ_;
   uint64_t term_ = 0;
   uint64_t step_ = 0;
   uint64_t head_ = States::kInitial;

@@ -39,7 +39,7 @@ Simulation::Simulation(uint64_t seed, const Weather& weather, bool keep_log)
       train_samples_(DrawTrainSamples(&world_, config_)),
       data_plane_(&world_, weather_.half_done),
       network_(&world_, &weather_),
-      oracle_(&world_, &states_, train_samples_),
+      oracle_(&world_, &states_, train_samples_, weather_.flips > 0),
       promises_(&world_),
       partials_(&world_),
       coordinator_(&world_, &weather_, config_, &network_, &oracle_, &promises_, &partials_),

@@ -31,6 +31,7 @@ class World {
     std::pop_heap(events_.begin(), events_.end(), Later);
     const Event event = std::move(events_.back());
     events_.pop_back();
+    CheckSpin(event.at);
     now_ = event.at;
     event.what();
     return true;
@@ -72,12 +73,23 @@ class World {
   static bool Later(const Event& a, const Event& b) {
     return a.at != b.at ? a.at > b.at : a.call > b.call;
   }
+  // A timer that asks for a time that is over, again and again.
+  void CheckSpin(absl::Time at) {
+    constexpr uint64_t kMost = 100'000;
+    if (at - spins_since_ > absl::Milliseconds(1)) {
+      spins_since_ = at;
+      spins_ = 0;
+    }
+    if (++spins_ > kMost) Violate("it spins: events without end, and time stands still");
+  }
   double Unit() { return static_cast<double>(random_.Next() >> 11) * 0x1p-53; }
 
   SplitMix64 random_;
   absl::Time now_ = absl::UnixEpoch();
   absl::Time fair_from_ = absl::UnixEpoch();
   uint64_t calls_ = 0;
+  absl::Time spins_since_ = absl::UnixEpoch();
+  uint64_t spins_ = 0;
   std::vector<Event> events_;  // A heap.
   std::string violation_;
   std::vector<std::string> log_;

@@ -100,14 +100,16 @@ FAULTS = [
         (ARRIVAL, '  if (late < config_.limits.heartbeat ||',
          f'  if ({on("own_sleep_counts")} || late < config_.limits.heartbeat ||')], ('Restarts',)),
     Fault('never_lost', 'who is away stays a member for ever (rule 12)', [
-        (ARRIVAL, '    } else if (now_ >= lost_at) {', f'    }} else if (now_ >= lost_at && !{on("never_lost")}) {{')], ('Kills',)),
+        (ARRIVAL, '      Lose(worker, fmt::format("away for {}", absl::FormatDuration(limits.lost)));',
+         f'      if (!{on("never_lost")}) Lose(worker, fmt::format("away for {{}}", absl::FormatDuration(limits.lost)));')],
+        ('Kills',)),
     Fault('order_from_elsewhere', 'an order goes to who does not hold its base (rule 21)', [
         (ARRIVAL, '    if (phase_ == Phase::kTraining && live && !member->carries && !member->out && Holds(worker)) {',
          f'    if (phase_ == Phase::kTraining && live && !member->carries && !member->out && (Holds(worker) || {on("order_from_elsewhere")})) {{')],
-        ('RestartsAndKills',)),
+        ('SmallWorlds',)),
     Fault('ready_kept', 'Ready of an order that was withdrawn still counts', [
         (ARRIVAL, '    if (round_->mode == RoundMode::kLocal) member->ready.reset();',
-         f'    if (round_->mode == RoundMode::kLocal && !{on("ready_kept")}) member->ready.reset();')], ('RestartsAndKills',)),
+         f'    if (round_->mode == RoundMode::kLocal && !{on("ready_kept")}) member->ready.reset();')], ('SmallWorlds',)),
     Fault('rewind_keeps_ledger', 'a rewind does not take samples back (rule 21)', [
         ('server/core/history.cc', '  history.committed = kept == history.checkpoints.end() ? CommittedState{} : kept->second.state;',
          f'''  const LedgerState before = history.committed.ledger;
@@ -126,7 +128,9 @@ FAULTS = [
          f"""  uint64_t step = assembly_->stand_at[0];
   if ({on('repair_left_out')}) {{
     for (const uint64_t at : assembly_->stand_at) step = at < step ? at : step;
-  }}""")], ('StepRepairs', 'KillsParallel')),
+  }}"""),
+        (REPAIR, '  std::map<uint64_t, size_t> counts;',
+         f'  if ({on("repair_left_out")}) return true;\n  std::map<uint64_t, size_t> counts;')], ('StepRepairs', 'KillsParallel')),
     Fault('repaired_twice', 'the steps before a repair are dealt again (rule 18)', [
         ('server/core/continuation.cc', '  if (steps == 0) return so_far;',
          f'  if (steps == 0 || {on("repaired_twice")}) return so_far;')], ('StepRepairs', 'KillsParallel')),

@@ -28,6 +28,7 @@ server::MachineConfig ConfigOf(size_t workers) {
   config.workers_at_start = workers;
   config.wait = absl::ZeroDuration();
   config.limits.stall = absl::Hours(1);
+  config.limits.discipline.cool_down = absl::ZeroDuration();  // The plain rules know no cool-down.
   return config;
 }
 
