@@ -132,6 +132,7 @@ std::vector<StagedFate> JobMachine::Impl::AdoptState(Worker& worker, const Retur
   } else if (worker.holds && *worker.holds) {
     worker.holds.reset();  // It had a state and says that it has none.
   }
+  if (!returning.finite) worker.debt = Debt::kMoments;
   std::vector<StagedFate> fates;
   for (const StagedResult& staged : returning.staged) {
     StagedFate fate{staged.round, staged.group, staged.attempt, Fate::kAborted};

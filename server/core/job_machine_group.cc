@@ -57,9 +57,12 @@ bool JobMachine::Impl::AdvanceBorder() {
     save_pending_ = SaveMissing();
     if (!evaluation_pending_ && !save_pending_) return EndFinished();
   }
-  const std::vector<Member> members = NeedsOf(ChooseMembers());
-  const bool complete = std::all_of(members.begin(), members.end(),
-                                    [](const Member& m) { return m.need == StateNeed::kHolds; });
+  const std::vector<Worker*> chosen = ChooseMembers();
+  const std::vector<Member> members = NeedsOf(chosen);
+  // Moments that are not finite end with the group: forming the next one replaces them.
+  const bool complete = std::all_of(chosen.begin(), chosen.end(), [this](const Worker* w) {
+    return Holds(*w) && w->debt != Debt::kMoments;
+  });
   if (group_ && complete && SameMembers(group_->members, members)) {
     if (evaluation_pending_) return BeginEvaluation();
     // Nothing is trained yet if the first round was voided: what was asked for follows the next.
@@ -194,6 +197,8 @@ std::vector<Worker*> JobMachine::Impl::ChooseMembers() {
   return chosen;
 }
 
+// Rule 15: who has no good moments takes those of the lowest rank that has; if there is none it
+// keeps its need kHolds and zeroes them itself.
 std::vector<Member> JobMachine::Impl::NeedsOf(const std::vector<Worker*>& members) const {
   const bool any_good = std::any_of(members.begin(), members.end(), [&](const Worker* w) {
     return Holds(*w) && w->debt != Debt::kMoments;
@@ -263,6 +268,12 @@ void JobMachine::Impl::On(Worker& worker, const Formed& message) {
   if (!rank || assembly_->formed[*rank]) return;
   assembly_->formed[*rank] = message.state_hash;
   assembly_->stand_at[*rank] = message.step;
+  if (!message.moments_zeroed) return;
+  Note("moments_zeroed",
+       fmt::format("the optimizer's moments of {} were not finite and nobody in group {} had good "
+                   "ones: they and its step count begin at zero",
+                   worker.name, message.group),
+       worker.name);
 }
 
 bool JobMachine::Impl::AdvanceAssembling() {

@@ -174,6 +174,28 @@ TEST(RestartTest, RenewsTheOpenOrderWithoutSendingItAgain) {
   EXPECT_THAT(commit.contributors, ElementsAre("a", "b"));
 }
 
+// Rule 7: whose moments are not finite says so itself; no journal does.
+TEST(RestartTest, AHolderWhoseMomentsAreNotFiniteTakesThemFromAPeerInANewTermToo) {
+  MidRound mid;
+  mid.b->sick_moments = true;
+  mid.b->mute_endpoint = true;  // So that the group that heals it is not formed.
+  mid.script.Say(*mid.a, mid.ReadyOfA());
+  mid.script.Run();
+  ASSERT_EQ(mid.script.Records<GroupRecord>().size(), 2u);
+  EXPECT_EQ(mid.script.Records<GroupRecord>()[1].members[1].need, StateNeed::kMoments);
+  Crash(mid);
+  Script second(mid.script, 2);
+  second.workers["b"]->mute_endpoint = false;
+  second.workers["a"]->mute_ready = false;
+  second.Run();
+  const auto groups = second.Records<GroupRecord>();
+  ASSERT_GE(groups.size(), 3u);
+  EXPECT_EQ(groups[2].members[0].need, StateNeed::kHolds);
+  EXPECT_EQ(groups[2].members[1].need, StateNeed::kMoments);
+  ASSERT_TRUE(second.finish);
+  EXPECT_EQ(second.finish->exit_code, 0);
+}
+
 TEST(RestartTest, WaitsForAMemberUntilItIsLostAndReturnsItsSamples) {
   MidRound mid;
   Crash(mid);

@@ -243,6 +243,31 @@ TEST(RoundTest, OneThatIsNotFiniteHasNoWeight) {  // S50
   EXPECT_EQ(script.Records<GroupRecord>()[1].members[1].need, StateNeed::kMoments);
 }
 
+// Rule 15: none left: zeros, and named. The same members form a group for it.
+TEST(RoundTest, MomentsThatNobodyHasGoodOnesOfBeginAtZeroAndAreNamed) {
+  Script script(SmallJob(2, 2));
+  script.Join("a").sick_moments = true;
+  ScriptedWorker& b = script.Join("b");
+  b.sick_moments = true;
+  script.RunOne();
+  for (int i = 0; i < 1000 && script.Records<CommitRecord>().empty(); ++i) script.RunOne();
+  // The first group has healed them; the first round makes them sick again.
+  EXPECT_EQ(script.Records<CommitRecord>().size(), 1u);
+  script.workers["a"]->sick_moments = b.sick_moments = true;
+  for (int i = 0; i < 1000 && script.Records<CommitRecord>().size() < 2; ++i) script.RunOne();
+  script.Run();
+  ASSERT_TRUE(script.finish);
+  EXPECT_EQ(script.finish->exit_code, 0);
+  const auto groups = script.Records<GroupRecord>();
+  ASSERT_EQ(groups.size(), 2u);
+  for (const Member& member : groups[1].members) EXPECT_EQ(member.need, StateNeed::kHolds);
+  std::vector<std::string> named;
+  for (const NoticeRecord& notice : script.Records<NoticeRecord>()) {
+    if (notice.kind == "moments_zeroed") named.push_back(notice.worker);
+  }
+  EXPECT_THAT(named, testing::UnorderedElementsAre("a", "b"));
+}
+
 TEST(RoundTest, TheTailOfAnEpochIsReportedOnceAndCountedAlways) {
   MachineConfig config = SmallJob(1, 1);
   config.batch_global = 30;  // Of 100 samples, over 3 epochs.

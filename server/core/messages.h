@@ -43,6 +43,7 @@ struct Returning {
   uint64_t state_hash = 0;
   std::optional<OrderInHand> order;
   std::vector<StagedResult> staged;
+  bool finite = true;  // The moments that it holds.
 };
 
 struct Hello {
@@ -99,6 +100,7 @@ struct Formed {
   double seconds = 0;
   uint64_t transfer_bytes = 0;
   uint64_t step = 0;
+  bool moments_zeroed = false;
 };
 
 enum class Activity {

@@ -69,8 +69,9 @@ Returning ScriptedWorker::Describe() const {
         OrderInHand{{}, order->group, order->round, order->first_step, ready.has_value()};
   }
   for (const auto& [key, hash] : staged) {
-    returning.staged.push_back({key.round, key.group, key.attempt, hash, true});
+    returning.staged.push_back({key.round, key.group, key.attempt, hash, !sick_moments});
   }
+  returning.finite = !sick_moments;
   return returning;
 }
 
@@ -260,7 +261,12 @@ void Script::Answer(ScriptedWorker& worker, const CoordinatorMessage& message) {
     worker.state = last.round ? last.state_hash : StateAfter({});
     worker.round = last.round;
     if (!worker.mute_formed) {
-      Say(worker, Formed{mesh->group, worker.wrong_state.value_or(worker.state), 0.1, 0});
+      Formed formed{mesh->group, worker.wrong_state.value_or(worker.state), 0.1, 0};
+      if (last.purpose != Purpose::kRetry) {
+        formed.moments_zeroed = need == StateNeed::kHolds && worker.sick_moments;
+        worker.sick_moments = false;
+      }
+      Say(worker, formed);
     }
   } else {
     AnswerWork(worker, message);
@@ -320,7 +326,7 @@ void Script::AnswerWork(ScriptedWorker& worker, const CoordinatorMessage& messag
     if (!worker.mute_ready && order->round.value <= worker.last_round) SayReady(worker);
   } else if (const auto* reduce = std::get_if<Reduce>(&body)) {
     if (worker.mute_reduced) return;
-    Reduced reduced{reduce->group, reduce->round, reduce->attempt, {}, true};
+    Reduced reduced{reduce->group, reduce->round, reduce->attempt, {}, !worker.sick_moments};
     reduced.reduced.state_hash = worker.wrong_hash.value_or(StateAfter(reduce->round));
     reduced.reduced.costs = {{Phase::kReduce, 100, 100, 10, 0.1, 1}};
     worker.staged = {{{reduce->round, reduce->group, reduce->attempt}, reduced.reduced.state_hash}};

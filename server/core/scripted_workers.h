@@ -53,6 +53,7 @@ struct ScriptedWorker {
   bool cannot_read_partial = false;
   uint64_t last_round = ~uint64_t{0};  // It answers no later order.
   bool finite = true;
+  bool sick_moments = false;  // They are not finite, until a border's group is formed.
   uint64_t finite_every = 0;  // Rounds whose number it divides are finite all the same.
   std::optional<uint64_t> wrong_hash;
   std::optional<uint64_t> wrong_state;

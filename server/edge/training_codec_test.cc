@@ -216,6 +216,26 @@ TEST(ParseTest, KeepsEveryFieldOfHello) {
   ASSERT_EQ(hello.returning->staged.size(), 1u);
   EXPECT_EQ(hello.returning->staged[0].attempt, 1u);
   EXPECT_TRUE(hello.returning->staged[0].finite);
+  EXPECT_FALSE(hello.returning->finite);
+  message.mutable_hello()->mutable_returning()->set_finite(true);
+  ASSERT_OK_AND_ASSIGN(const WorkerMessage good, ParseWorkerMessage(message));
+  EXPECT_TRUE(std::get<Hello>(good.body).returning->finite);
+}
+
+TEST(ParseTest, KeepsEveryFieldOfFormed) {
+  v1::WorkerMessage message;
+  ASSERT_TRUE(TextFormat::ParseFromString(
+      R"(job_id: "job-1" term: 2 formed { group: 3 state_hash: 5 seconds: 0.5 transfer_bytes: 6
+         step: 7 moments_zeroed: true })",
+      &message));
+  ASSERT_OK_AND_ASSIGN(const WorkerMessage parsed, ParseWorkerMessage(message));
+  const auto& formed = std::get<Formed>(parsed.body);
+  EXPECT_EQ(formed.group.value, 3u);
+  EXPECT_EQ(formed.state_hash, 5u);
+  EXPECT_EQ(formed.seconds, 0.5);
+  EXPECT_EQ(formed.transfer_bytes, 6u);
+  EXPECT_EQ(formed.step, 7u);
+  EXPECT_TRUE(formed.moments_zeroed);
 }
 
 TEST(ParseTest, KeepsEveryFieldOfReady) {

@@ -112,6 +112,7 @@ absl::StatusOr<Returning> Parse(const v1::Returning& in, const std::string& job_
                           staged.state_hash(),
                           staged.finite()});
   }
+  out.finite = in.finite();
   RETURN_IF_ERROR(check.status());
   return out;
 }
@@ -175,11 +176,10 @@ absl::StatusOr<WorkerBody> Parse(const v1::Endpoint& in) {
 
 absl::StatusOr<WorkerBody> Parse(const v1::Formed& in) {
   FieldChecks check("Formed");
-  Formed out{{check.Number("group", in.group())},
-             in.state_hash(),
-             check.Seconds("seconds", in.seconds()),
-             check.Count("transfer_bytes", in.transfer_bytes()),
-             check.Count("step", in.step())};
+  Formed out{
+      {check.Number("group", in.group())},    in.state_hash(),
+      check.Seconds("seconds", in.seconds()), check.Count("transfer_bytes", in.transfer_bytes()),
+      check.Count("step", in.step()),         in.moments_zeroed()};
   RETURN_IF_ERROR(check.status());
   return out;
 }

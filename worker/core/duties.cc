@@ -11,23 +11,6 @@ bool IsFor(const Work& staged, GroupId group, RoundId round, uint32_t attempt) {
   return staged.group == group && staged.round == round && staged.attempt == attempt;
 }
 
-// Whoever needs these takes another state than its own, and so cannot go on with its order.
-bool ReplacesState(StateNeed need) {
-  switch (need) {
-    case StateNeed::kInitial:
-    case StateNeed::kAll:
-    case StateNeed::kValues:
-    case StateNeed::kFile:
-    case StateNeed::kPartial:
-      return true;
-    case StateNeed::kHolds:
-    case StateNeed::kStep:
-    case StateNeed::kMoments:
-      return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 Duties::Duties(std::string name, Incarnation incarnation)
@@ -64,6 +47,7 @@ void Duties::DropOrderInHand(Outcome* out) {
 void Duties::ForgetState() {
   held_round_ = {};
   held_hash_ = 0;
+  held_finite_ = true;
 }
 
 void Duties::DropStagedInHand(Outcome* out) {
@@ -73,77 +57,13 @@ void Duties::DropStagedInHand(Outcome* out) {
 }
 
 void Duties::Apply(RoundId round, uint64_t hash, Outcome* out) {
+  held_finite_ = staged_->finite;
   out->commands.push_back(ApplyStaged{staged_->round, staged_->group, staged_->attempt});
   staged_.reset();
   order_.reset();
   reduce_.reset();
   held_round_ = round;
   held_hash_ = hash;
-}
-
-// ------------------------------------------------------------------------------------ groups
-
-void Duties::Handle(const Assemble& assemble, Outcome* out) {
-  if (assemble.group <= newest_group_) return;  // A duplicate, or of a group that is over.
-  const auto me = std::find_if(
-      assemble.members.begin(), assemble.members.end(),
-      [&](const Member& m) { return m.name == name_ && m.incarnation == incarnation_; });
-  if (me == assemble.members.end()) return;
-  newest_group_ = assemble.group;
-  LeaveAssembly(out);
-  const bool at_border = assemble.purpose == Purpose::kStart || assemble.purpose == Purpose::kJoin;
-  if (at_border || ReplacesState(me->need)) DropOrderInHand(out);
-  if (me->need == StateNeed::kFile ||
-      me->need == StateNeed::kPartial) {  // The job went back: what it held is undone (rule 21).
-    DropStagedInHand(out);
-    ForgetState();
-  }
-  save_.reset();
-  assembly_ =
-      Assembly{.assemble = assemble, .rank = static_cast<uint32_t>(me - assemble.members.begin())};
-  out->commands.push_back(Listen{assemble.group});
-}
-
-void Duties::Handle(const EndpointReady& event, Outcome* out) {
-  if (group() != event.endpoint.group || assembly_->endpoint) return;
-  assembly_->endpoint = event.endpoint;
-  out->messages.push_back(event.endpoint);
-}
-
-void Duties::Handle(const Mesh& mesh, Outcome* out) {
-  if (group() != mesh.group || assembly_->stage != Stage::kListening) return;
-  if (!assembly_->endpoint || mesh.blobs.size() != assembly_->assemble.members.size()) return;
-  assembly_->stage = Stage::kForming;
-  // What comes replaces the state piece by piece: until it is whole there is none (S22).
-  if (ReplacesState(assembly_->assemble.members[assembly_->rank].need)) {
-    held_round_ = {};
-    held_hash_ = 0;
-  }
-  out->commands.push_back(FormGroup{assembly_->assemble, assembly_->rank, mesh.blobs, mesh.token});
-}
-
-void Duties::Handle(const GroupFormed& event, Outcome* out) {
-  out->abort_ended = true;
-  if (group() != event.formed.group || assembly_->stage != Stage::kForming) return;
-  assembly_->stage = Stage::kFormed;
-  assembly_->formed = event.formed;
-  if (assembly_->assemble.purpose == Purpose::kRepair) {
-    NoteRepair(event.formed.step);
-  } else {
-    held_round_ = assembly_->assemble.round;
-    held_hash_ = event.formed.state_hash;
-  }
-  if (staged_ && staged_->round <= held_round_) DropStagedInHand(out);  // Decided long ago.
-  out->messages.push_back(event.formed);
-}
-
-void Duties::Handle(const GroupFailed& event, Outcome* out) {
-  out->abort_ended = true;
-  if (group() != event.failed.group) return;
-  if (assembly_->stage != Stage::kForming && assembly_->stage != Stage::kListening) return;
-  assembly_->stage = Stage::kFailed;
-  assembly_->failed = event.failed;
-  out->messages.push_back(event.failed);
 }
 
 // ------------------------------------------------------------------------------------ orders
@@ -215,7 +135,9 @@ void Duties::Handle(const StepsDone& event, Outcome* out) {
   order_->work = Work::kDone;
   order_->step = order_->order.first_step + order_->order.length;
   order_->ready = ready;
-  if (order_->order.mode == Mode::kParallel) {  // Ready counts as Reduced.
+  if (order_->order.mode == Mode::kLocal) {
+    held_finite_ = held_finite_ && ready.finite;  // Moments stay, whatever becomes of the steps.
+  } else {                                        // Ready counts as Reduced.
     DropStagedInHand(out);
     staged_ = StagedResult{.round = ready.round,
                            .group = ready.group,
@@ -265,11 +187,12 @@ void Duties::Handle(const ReduceDone& event, Outcome* out) {
     return;
   }
   reduce_->reduced = reduced;
+  held_finite_ = held_finite_ && reduced.finite;
   staged_ = StagedResult{.round = reduced.round,
                          .group = reduced.group,
                          .attempt = reduced.attempt,
                          .state_hash = reduced.reduced.state_hash,
-                         .finite = reduced.finite};
+                         .finite = held_finite_};
   out->messages.push_back(reduced);
 }
 
@@ -412,6 +335,7 @@ Returning Duties::Describe() const {
   Returning returning;
   returning.round = held_round_;
   returning.state_hash = held_hash_;
+  returning.finite = held_finite_;
   // One whose rates are not all there is not in hand: it comes again.
   if (order_ && order_->work != Work::kAwaitingRates) {
     returning.order = OrderInHand{.term = order_->term,

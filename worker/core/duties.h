@@ -121,6 +121,7 @@ class Duties {
   const Incarnation incarnation_;
   RoundId held_round_;
   uint64_t held_hash_ = 0;
+  bool held_finite_ = true;  // The moments that go with it.
   GroupId newest_group_;
   std::optional<Assembly> assembly_;
   std::optional<OrderInWork> order_;

@@ -105,6 +105,53 @@ TEST(MachineTermTest, AnOrderWhoseRatesAreNotAllThereIsNotInHand) {
   EXPECT_EQ(c.Count<Train>(), 1);
 }
 
+// Rule 7: a new term knows of moments that are not finite only from Hello.
+TEST(MachineTermTest, SaysThatTheMomentsItHoldsAreNotFiniteUntilAGroupHasHealedThem) {
+  ScriptedCoordinator c;
+  Begin(c);
+  c.Hear(ScriptedCoordinator::MakeOrder(kGroup, kFirst, Mode::kLocal));
+  c.Happen(StepsDone{ScriptedCoordinator::MakeReady(kGroup, kFirst)});
+  c.LoseStream();
+  EXPECT_TRUE(c.LastSaid<Hello>()->returning->finite);
+  Welcome welcome;
+  welcome.assembly = kGroup;
+  welcome.order_fate = OrderFate::kRenewed;
+  c.Welcome(welcome);
+  c.Hear(ScriptedCoordinator::MakeReduce(kGroup, kFirst, 1));
+  Reduced reduced = ScriptedCoordinator::MakeReduced(kGroup, kFirst, 1, 77);
+  reduced.finite = false;
+  c.Happen(ReduceDone{reduced});
+  c.Hear(Commit{kGroup, kFirst, 1, 77, 14});
+  c.LoseStream();
+  EXPECT_EQ(c.LastSaid<Hello>()->returning->round, kFirst);
+  EXPECT_FALSE(c.LastSaid<Hello>()->returning->finite);
+  c.Welcome(welcome);
+  Assemble assemble;
+  assemble.purpose = Purpose::kJoin;
+  assemble.round = kFirst;
+  assemble.members = ScriptedCoordinator::Members(StateNeed::kMoments);
+  c.Form(kGroup.Next(), assemble);
+  c.LoseStream();
+  EXPECT_TRUE(c.LastSaid<Hello>()->returning->finite);
+}
+
+TEST(MachineTermTest, AnOrderDroppedAfterStepsThatWereNotFiniteLeavesItsMoments) {
+  ScriptedCoordinator c;
+  Begin(c);
+  c.Hear(ScriptedCoordinator::MakeOrder(kGroup, kFirst, Mode::kLocal));
+  Ready ready = ScriptedCoordinator::MakeReady(kGroup, kFirst);
+  ready.finite = false;
+  c.Happen(StepsDone{ready});
+  c.LoseStream();
+  Welcome welcome;
+  welcome.assembly = kGroup;
+  welcome.order_fate = OrderFate::kWithdrawn;
+  c.Welcome(welcome);
+  c.LoseStream();
+  EXPECT_FALSE(c.LastSaid<Hello>()->returning->order.has_value());
+  EXPECT_FALSE(c.LastSaid<Hello>()->returning->finite);
+}
+
 TEST(MachineTermTest, SaysThatItHoldsTheInitialState) {
   ScriptedCoordinator c;
   Begin(c);

@@ -42,6 +42,7 @@ struct Returning {
   uint64_t state_hash = 0;
   std::optional<OrderInHand> order;
   std::vector<StagedResult> staged;
+  bool finite = true;  // The moments that it holds.
 };
 
 struct Hello {
@@ -98,6 +99,7 @@ struct Formed {
   double seconds = 0;
   uint64_t transfer_bytes = 0;
   uint64_t step = 0;
+  bool moments_zeroed = false;
 };
 
 enum class Activity {

@@ -69,6 +69,10 @@ void Log(const GroupFormed& event) {
                    {"state", Hex(event.formed.state_hash)},
                    {"received", fmt::format("{}", event.formed.transfer_bytes)},
                    {"seconds", fmt::format("{:.3f}", event.formed.seconds)}});
+  if (!event.formed.moments_zeroed) return;
+  rondo::LogEvent(LogLevel::kWarning, "moments_zeroed",
+                  {{"group", fmt::format("{}", event.formed.group)},
+                   {"reason", "they were not finite and no member had good ones"}});
 }
 void Log(const GroupFailed& event) { LogFailure("not_formed", event.failed); }
 void Log(const StepsFailed& event) { LogFailure("step_failed", event.failed); }

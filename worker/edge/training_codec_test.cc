@@ -188,6 +188,17 @@ TEST(TrainingCodecTest, WritesWhatAReturningWorkerHas) {
   EXPECT_EQ(message.hello().returning().order().step(), 33u);
   EXPECT_TRUE(message.hello().returning().order().done());
   EXPECT_EQ(message.hello().returning().staged(0).state_hash(), 5u);
+  EXPECT_TRUE(message.hello().returning().finite());
+  hello.returning->finite = false;
+  EXPECT_FALSE(EncodeWorkerMessage({"job", Term{}, hello}).hello().returning().finite());
+}
+
+TEST(TrainingCodecTest, WritesThatMomentsWereZeroed) {
+  Formed formed;
+  formed.group = {3};
+  EXPECT_FALSE(EncodeWorkerMessage({"job", Term{1}, formed}).formed().moments_zeroed());
+  formed.moments_zeroed = true;
+  EXPECT_TRUE(EncodeWorkerMessage({"job", Term{1}, formed}).formed().moments_zeroed());
 }
 
 }  // namespace

@@ -117,6 +117,7 @@ void EncodeReturning(const Returning& in, v1::Returning* out) {
     encoded->set_state_hash(staged.state_hash);
     encoded->set_finite(staged.finite);
   }
+  out->set_finite(in.finite);
 }
 
 void Encode(const Hello& in, v1::WorkerMessage* message) {
@@ -169,6 +170,7 @@ void Encode(const Formed& in, v1::WorkerMessage* message) {
   out->set_seconds(Seconds(in.seconds));
   out->set_transfer_bytes(in.transfer_bytes);
   out->set_step(in.step);
+  out->set_moments_zeroed(in.moments_zeroed);
 }
 
 void Encode(const Progress& in, v1::WorkerMessage* message) {

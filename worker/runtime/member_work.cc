@@ -117,6 +117,7 @@ absl::StatusOr<Formed> MemberWork::Form(const FormGroup& command) {
   group_ = assemble.group;
   parts_.interrupts->SetCommunicator(communicator_);
   RETURN_IF_ERROR(MakeState(assemble, need));
+  RETURN_IF_ERROR(ZeroSickMoments(assemble.purpose, need));
   ASSIGN_OR_RETURN(const ExchangeResult exchanged,
                    ExchangeState(assemble, command.rank, held_hash_,
                                  {state_.get(), gradients_.get(), communicator_.get(), limit}));
@@ -130,6 +131,7 @@ absl::StatusOr<Formed> MemberWork::Form(const FormGroup& command) {
   formed.group = assemble.group;
   formed.state_hash = held_hash_;
   formed.transfer_bytes = exchanged.received_bytes;
+  formed.moments_zeroed = std::exchange(moments_zeroed_, false);
   if (assemble.purpose == Purpose::kRepair) {
     // In mid-round: what the members must agree on is where they stand, and their parameters.
     formed.step = stands_at_;
@@ -153,6 +155,20 @@ absl::Status MemberWork::MakeState(const Assemble& assemble, StateNeed need) {
   absl::Status read = ReadFiles(assemble, need);
   file_failed_ = absl::IsDataLoss(read) || absl::IsNotFound(read) || absl::IsInvalidArgument(read);
   return read;
+}
+
+// Rule 15: who comes to a border's exchange with its own moments is to go on with them, and maybe
+// to give them, because nobody there has better ones. If they are not finite they begin anew.
+absl::Status MemberWork::ZeroSickMoments(Purpose purpose, StateNeed need) {
+  if (purpose != Purpose::kStart && purpose != Purpose::kJoin) return absl::OkStatus();
+  const bool keeps =
+      need == StateNeed::kHolds || need == StateNeed::kValues || need == StateNeed::kFile;
+  if (!keeps) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const bool finite, state_->MomentsAreFinite());
+  if (finite) return absl::OkStatus();
+  state_->optimizer().Reset();
+  moments_zeroed_ = true;
+  return absl::OkStatus();
 }
 
 // The state of assemble.round, and with a partial the way of the open round so far.

@@ -73,6 +73,7 @@ class MemberWork {
   std::optional<PrepareProblem> Load(const Prepare& command);
   absl::StatusOr<Formed> Form(const FormGroup& command);
   absl::Status MakeState(const Assemble& assemble, StateNeed need);
+  absl::Status ZeroSickMoments(Purpose purpose, StateNeed need);
   absl::Status FinishStep(const Assemble& assemble);
   bool IsIn(GroupId group) const { return communicator_ && group_ == group; }
   absl::Status ReadFiles(const Assemble& assemble, StateNeed need);
@@ -90,12 +91,13 @@ class MemberWork {
   std::unique_ptr<GradientReducer> gradients_;
   std::unique_ptr<GradientReducer> buffers_;
   std::shared_ptr<Communicator> communicator_;
-  GroupId group_;               // Of communicator_.
-  bool pristine_ = false;       // As loaded: nothing has trained or arrived.
-  bool file_failed_ = false;    // A checkpoint's file could not be used for the group in hand.
-  uint64_t held_hash_ = 0;      // Of the last committed or received state.
-  std::optional<Order> order_;  // The last one, for a repair's step.
-  uint64_t stands_at_ = 0;      // The next step of order_: all before it are done.
+  GroupId group_;                // Of communicator_.
+  bool pristine_ = false;        // As loaded: nothing has trained or arrived.
+  bool moments_zeroed_ = false;  // And no Formed has said so yet.
+  bool file_failed_ = false;     // A checkpoint's file could not be used for the group in hand.
+  uint64_t held_hash_ = 0;       // Of the last committed or received state.
+  std::optional<Order> order_;   // The last one, for a repair's step.
+  uint64_t stands_at_ = 0;       // The next step of order_: all before it are done.
   std::optional<StagedId> staged_;
   std::optional<Partial> partial_;  // Loaded: the next order goes on from it.
   uint64_t members_ = 0;            // Of the group.

@@ -297,6 +297,35 @@ TEST(TrainerTest, AJoinerTakesValuesMomentsAndStepCountFromTheGiver) {
   EXPECT_EQ(workers[1].optimizer().step_count(), 3);
 }
 
+// Rule 15: the last holder's moments begin at zero before anybody gets them, and it says so.
+TEST(TrainerTest, AHolderZeroesMomentsThatAreNotFiniteBeforeItGivesThem) {
+  TestWorkers workers(2, {});
+  workers.Start();
+  workers.Train(1, 1, Mode::kLocal, 0, 3);
+  const uint64_t hash = workers.ReduceAll(1, 1, Equal(2))[0].reduced.state_hash;
+  workers.Apply(1, 1, 1);
+  for (int rank = 0; rank < 2; ++rank) {
+    workers[rank].optimizer().moments().at(0).data[1] = std::nanf("");
+  }
+  Assemble retry = workers.MakeAssemble(2, Purpose::kRetry, {StateNeed::kHolds, StateNeed::kHolds});
+  retry.round = {1};
+  retry.state_hash = hash;
+  EXPECT_FALSE(workers.Form(retry)[0].moments_zeroed);  // In mid-round nothing is touched.
+  Assemble join = workers.MakeAssemble(3, Purpose::kJoin, {StateNeed::kHolds, StateNeed::kAll});
+  join.round = {1};
+  join.state_hash = hash;
+  const std::vector<Formed> formed = workers.Form(join);
+  EXPECT_TRUE(formed[0].moments_zeroed);
+  EXPECT_FALSE(formed[1].moments_zeroed);
+  for (int rank = 0; rank < 2; ++rank) {
+    EXPECT_EQ(workers[rank].velocity(), std::vector<float>(kWidth, 0.0f));
+    EXPECT_EQ(workers[rank].optimizer().step_count(), 0);
+    EXPECT_EQ(workers[rank].parameters(), workers[0].parameters());
+  }
+  join.group = {4};
+  EXPECT_FALSE(workers.Form(join)[0].moments_zeroed);
+}
+
 TEST(TrainerTest, LossIsTheSumOfTheStepsMeans) {
   TestWorkers workers(1, {});
   workers.Start();
