@@ -47,11 +47,8 @@ absl::StatusOr<StoredFile> FindFile(StateFile file, const v1::GetStateRequest& r
   return store->Find({request.step(), file, request.worker()});
 }
 
-}  // namespace
-
-absl::Status ReceiveStateFile(const std::string& job_id, CheckpointStore* store,
-                              grpc::ServerReader<v1::StateChunk>* reader,
-                              v1::PutStateReply* reply) {
+absl::Status Receive(const std::string& job_id, CheckpointStore* store,
+                     grpc::ServerReader<v1::StateChunk>* reader, v1::PutStateReply* reply) {
   v1::StateChunk chunk;
   if (!reader->Read(&chunk) || !chunk.has_header()) {
     return absl::InvalidArgumentError("PutState must begin with a header");
@@ -74,6 +71,15 @@ absl::Status ReceiveStateFile(const std::string& job_id, CheckpointStore* store,
   reply->set_size(stored.size);
   reply->set_sha256(stored.sha256);
   return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ReceiveStateFile(const std::string& job_id, CheckpointStore* store,
+                              grpc::ServerReader<v1::StateChunk>* reader,
+                              v1::PutStateReply* reply) {
+  absl::Status status = Receive(job_id, store, reader, reply);
+  return absl::IsUnavailable(status) ? absl::InternalError(status.message()) : status;
 }
 
 absl::Status SendStateFile(const std::string& job_id, CheckpointStore* store,

@@ -16,7 +16,7 @@ namespace rondo::server {
 
 // Blocks until the stream ends and the file is on disk. Errors: InvalidArgument (a header that is
 // missing, twice or wrong; a chunk above 1 MiB), FailedPrecondition (another job), DataLoss (size
-// or hash differ), Unavailable (the disk).
+// or hash differ), Internal (the disk: unlike Unavailable no reason to try again at once).
 absl::Status ReceiveStateFile(const std::string& job_id, CheckpointStore* store,
                               grpc::ServerReader<v1::StateChunk>* reader, v1::PutStateReply* reply);
 

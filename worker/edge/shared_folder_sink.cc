@@ -53,12 +53,12 @@ std::string SharedFolderSink::TemporaryPath(StateFile file) {
   return folder + "/" + StateFileName(file, options_.worker);
 }
 
-absl::Status SharedFolderSink::PutPartial(const PartialId&, const std::string&) {
+absl::Status SharedFolderSink::PutPartial(const PartialId&, const std::string&, const StopCheck&) {
   return absl::UnimplementedError("partials go through the coordinator");
 }
 
 absl::StatusOr<SavedFile> SharedFolderSink::Put(uint64_t step, StateFile file,
-                                                const std::string& path) {
+                                                const std::string& path, const StopCheck&) {
   ASSIGN_OR_RETURN(std::string sha256, Sha256HexOfFile(path));
   std::error_code error;
   const uint64_t size = fs::file_size(path, error);

@@ -27,9 +27,11 @@ class SharedFolderSink final : public StateSink {
 
   // In the shared folder, so that Put only renames.
   std::string TemporaryPath(StateFile file) override;
-  absl::StatusOr<SavedFile> Put(uint64_t step, StateFile file, const std::string& path) override;
+  absl::StatusOr<SavedFile> Put(uint64_t step, StateFile file, const std::string& path,
+                                const StopCheck& stop) override;
   // Unimplemented: partials go through the coordinator, which knows when all are there.
-  absl::Status PutPartial(const PartialId& id, const std::string& path) override;
+  absl::Status PutPartial(const PartialId& id, const std::string& path,
+                          const StopCheck& stop) override;
 
  private:
   const SharedFolderOptions options_;

@@ -20,19 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-absl::Status FromGrpc(const grpc::Status& status) {
-  switch (status.error_code()) {
-    case grpc::StatusCode::OK:
-      return absl::OkStatus();
-    case grpc::StatusCode::NOT_FOUND:
-      return absl::NotFoundError(status.error_message());
-    case grpc::StatusCode::DATA_LOSS:
-      return absl::DataLossError(status.error_message());
-    default:
-      return absl::UnavailableError(fmt::format(
-          "the coordinator did not send a checkpoint's file: {}", status.error_message()));
-  }
-}
+constexpr char kNotSent[] = "the coordinator did not send a checkpoint's file";
 
 absl::Status CheckBytes(const std::string& path, uint64_t size, const std::string& sha256,
                         const v1::StateHeader& header) {
@@ -60,7 +48,17 @@ absl::StatusOr<std::string> CheckShared(std::string path, const v1::StateHeader&
 }  // namespace
 
 absl::StatusOr<std::string> StateDownloader::Get(uint64_t step, StateFile file,
-                                                 const std::function<bool()>& stop) {
+                                                 const StopCheck& stop) {
+  std::string path;
+  RETURN_IF_ERROR(RetryTransfer(options_.retry, Patience::kAlways, stop, [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(path, TryOnce(step, file, stop));
+    return absl::OkStatus();
+  }));
+  return path;
+}
+
+absl::StatusOr<std::string> StateDownloader::TryOnce(uint64_t step, StateFile file,
+                                                     const StopCheck& stop) {
   const std::shared_ptr<grpc::Channel> channel = options_.channel();
   if (channel == nullptr) return absl::UnavailableError("there is no coordinator to ask for it");
   const std::string shared_root = options_.shared_root();
@@ -80,12 +78,12 @@ absl::StatusOr<std::string> StateDownloader::Get(uint64_t step, StateFile file,
   const bool came = reader->Read(&chunk);
   if (!came || !chunk.has_header()) {
     if (came) context.TryCancel();
-    RETURN_IF_ERROR(FromGrpc(reader->Finish()));
+    RETURN_IF_ERROR(FromTransfer(reader->Finish(), kNotSent));
     return absl::UnavailableError("the coordinator's answer to GetState has no header");
   }
   const v1::StateHeader header = chunk.header();
   if (shared) {
-    RETURN_IF_ERROR(FromGrpc(reader->Finish()));
+    RETURN_IF_ERROR(FromTransfer(reader->Finish(), kNotSent));
     return CheckShared(
         fmt::format("{}/{}", StepFolder(shared_root, step), StateFileName(file, options_.worker)),
         header);
@@ -94,7 +92,7 @@ absl::StatusOr<std::string> StateDownloader::Get(uint64_t step, StateFile file,
   if (!stored.ok()) context.TryCancel();
   const grpc::Status status = reader->Finish();
   RETURN_IF_ERROR(stored.status());
-  RETURN_IF_ERROR(FromGrpc(status));
+  RETURN_IF_ERROR(FromTransfer(status, kNotSent));
   std::error_code error;
   if (fs::file_size(*stored, error) == header.size() && !error) return stored;
   return absl::DataLossError(
@@ -102,7 +100,7 @@ absl::StatusOr<std::string> StateDownloader::Get(uint64_t step, StateFile file,
 }
 
 absl::StatusOr<std::string> StateDownloader::Store(
-    const v1::StateHeader& header, const std::function<bool()>& stop,
+    const v1::StateHeader& header, const StopCheck& stop,
     grpc::ClientReader<v1::StateChunk>* reader) const {
   std::error_code error;
   fs::create_directories(options_.temporary_dir, error);
@@ -122,7 +120,7 @@ absl::StatusOr<std::string> StateDownloader::Store(
   }
   out.close();
   if (!out) {
-    return absl::UnavailableError(
+    return absl::InternalError(
         fmt::format("{} cannot be written: is there room for a checkpoint's file?", path));
   }
   const std::string sha256 = hash.HexDigest();

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "proto/rondo/v1/training.pb.h"
 #include "worker/core/messages.h"
+#include "worker/edge/transfer_retry.h"
 #include "worker/runtime/parts.h"
 
 namespace rondo::worker {
@@ -24,6 +25,7 @@ struct DownloaderOptions {
   // (common/checkpoint_files); empty: files come through the coordinator.
   std::function<std::string()> job_id;
   std::function<std::string()> shared_root;
+  RetryOptions retry;
 };
 
 // Threads: one at a time. The coordinator says size and SHA-256, by the checkpoint's manifest, also
@@ -32,12 +34,11 @@ class StateDownloader final : public StateSource {
  public:
   explicit StateDownloader(DownloaderOptions options) : options_(std::move(options)) {}
 
-  absl::StatusOr<std::string> Get(uint64_t step, StateFile file,
-                                  const std::function<bool()>& stop) override;
+  absl::StatusOr<std::string> Get(uint64_t step, StateFile file, const StopCheck& stop) override;
 
  private:
-  absl::StatusOr<std::string> Store(const v1::StateHeader& header,
-                                    const std::function<bool()>& stop,
+  absl::StatusOr<std::string> TryOnce(uint64_t step, StateFile file, const StopCheck& stop);
+  absl::StatusOr<std::string> Store(const v1::StateHeader& header, const StopCheck& stop,
                                     grpc::ClientReader<v1::StateChunk>* reader) const;
 
   const DownloaderOptions options_;

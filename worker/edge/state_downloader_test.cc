@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/time/time.h"
 #include "common/sha256.h"
 #include "common/status_matchers.h"
 #include "proto/rondo/v1/training.grpc.pb.h"
@@ -33,6 +34,10 @@ class FakeStore final : public v1::Training::Service {
   grpc::Status GetState(grpc::ServerContext*, const v1::GetStateRequest* asked,
                         grpc::ServerWriter<v1::StateChunk>* writer) override {
     request = *asked;
+    if (crowded > 0) {
+      --crowded;
+      return {grpc::StatusCode::RESOURCE_EXHAUSTED, "64 state transfers are open already"};
+    }
     if (!status.ok()) return status;
     v1::StateChunk chunk;
     chunk.mutable_header()->set_step(asked->step());
@@ -53,6 +58,7 @@ class FakeStore final : public v1::Training::Service {
   v1::GetStateRequest request;
   std::string bytes = std::string((3 << 20) + 17, 'x');
   grpc::Status status;
+  int crowded = 0;  // So many calls are turned away.
   bool damages = false;
   bool breaks = false;
 
@@ -65,6 +71,8 @@ std::string Read(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+bool Never() { return false; }
+
 class StateDownloaderTest : public testing::Test {
  protected:
   StateDownloaderTest()
@@ -72,13 +80,15 @@ class StateDownloaderTest : public testing::Test {
                      .temporary_dir = testing::TempDir() + "/downloads",
                      .channel = [this] { return store_.Channel(); },
                      .job_id = [] { return std::string("job"); },
-                     .shared_root = [this] { return shared_root_; }}) {}
+                     .shared_root = [this] { return shared_root_; },
+                     .retry = {.sleep = [this](absl::Duration time) { slept_ += time; }}}) {}
   absl::StatusOr<std::string> Get(StateFile file, bool stop = false) {
-    return downloader_.Get(30, file, [stop] { return stop; });
+    return downloader_.Get(30, file, [this, stop] { return stop || slept_ > absl::Seconds(60); });
   }
 
   FakeStore store_;
   std::string shared_root_;
+  absl::Duration slept_;
   StateDownloader downloader_;
 };
 
@@ -108,6 +118,13 @@ TEST_F(StateDownloaderTest, ABrokenStreamIsNotTheFilesFault) {
               StatusIs(absl::StatusCode::kUnavailable, testing::HasSubstr("the coordinator ends")));
 }
 
+TEST_F(StateDownloaderTest, TriesAgainUntilTheCoordinatorHasRoom) {
+  store_.crowded = 5;
+  ASSERT_OK_AND_ASSIGN(const std::string path, Get(StateFile::kLocal));
+  EXPECT_EQ(Read(path), store_.bytes);
+  EXPECT_GE(slept_, absl::Seconds(1.55));  // Half of 0.1 + 0.2 + 0.4 + 0.8 + 1.6.
+}
+
 TEST_F(StateDownloaderTest, StopsWhenItIsTold) {
   EXPECT_THAT(Get(StateFile::kBuffers, /*stop=*/true), StatusIs(absl::StatusCode::kAborted));
 }
@@ -117,7 +134,7 @@ TEST_F(StateDownloaderTest, ReadsWhatWasPutIntoTheSharedFolder) {
   SharedFolderSink sink({"w1", {9}, [this] { return shared_root_; }});
   const std::string temporary = sink.TemporaryPath(StateFile::kLocal);
   std::ofstream(temporary, std::ios::binary) << store_.bytes;
-  ASSERT_OK_AND_ASSIGN(const SavedFile saved, sink.Put(30, StateFile::kLocal, temporary));
+  ASSERT_OK_AND_ASSIGN(const SavedFile saved, sink.Put(30, StateFile::kLocal, temporary, Never));
   EXPECT_EQ(saved.size, store_.bytes.size());
   EXPECT_EQ(saved.sha256, Sha256Hex(store_.bytes));
   EXPECT_FALSE(std::filesystem::exists(temporary));
@@ -137,7 +154,7 @@ TEST_F(StateDownloaderTest, AFolderThatCannotBeWrittenIsNamed) {
   SharedFolderSink sink({"w1", {9}, [&] { return file; }});
   const std::string path = testing::TempDir() + "/part";
   std::ofstream(path) << "x";
-  EXPECT_THAT(sink.Put(30, StateFile::kLocal, path),
+  EXPECT_THAT(sink.Put(30, StateFile::kLocal, path, Never),
               StatusIs(absl::StatusCode::kUnavailable, testing::HasSubstr(file)));
 }
 

@@ -37,7 +37,7 @@ class Remover {
 absl::Status Stream(const std::string& path, v1::StateChunk* chunk,
                     grpc::ClientWriter<v1::StateChunk>* writer) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) return absl::UnavailableError(fmt::format("{} cannot be opened", path));
+  if (!file) return absl::InternalError(fmt::format("{} cannot be opened", path));
   if (!writer->Write(*chunk)) return absl::OkStatus();  // Finish says why.
   std::string bytes(kChunkBytes, '\0');
   while (file.read(bytes.data(), static_cast<std::streamsize>(bytes.size())), file.gcount() > 0) {
@@ -57,41 +57,47 @@ std::string StateUploader::TemporaryPath(StateFile file) {
   return (std::filesystem::path(options_.temporary_dir) / (name + ".safetensors")).string();
 }
 
-absl::StatusOr<SavedFile> StateUploader::Put(uint64_t step, StateFile file,
-                                             const std::string& path) {
+absl::StatusOr<SavedFile> StateUploader::Put(uint64_t step, StateFile file, const std::string& path,
+                                             const StopCheck& stop) {
   v1::StateHeader header;
   header.set_step(step);
-  return Upload(std::move(header), file, path);
+  return Upload(std::move(header), file, path, Patience::kAlways, stop);
 }
 
-absl::Status StateUploader::PutPartial(const PartialId& id, const std::string& path) {
+absl::Status StateUploader::PutPartial(const PartialId& id, const std::string& path,
+                                       const StopCheck& stop) {
   v1::StateHeader header;
   header.set_step(id.step);
   header.set_round(id.round.value);
   header.set_members(id.members);
-  return Upload(std::move(header), StateFile::kPartial, path).status();
+  return Upload(std::move(header), StateFile::kPartial, path, Patience::kWhileFull, stop).status();
 }
 
-absl::StatusOr<SavedFile> StateUploader::Upload(v1::StateHeader given, StateFile file,
-                                                const std::string& path) {
-  const uint64_t step = given.step();
+absl::StatusOr<SavedFile> StateUploader::Upload(v1::StateHeader header, StateFile file,
+                                                const std::string& path, Patience patience,
+                                                const StopCheck& stop) {
   const Remover remover(path);
-  const std::shared_ptr<grpc::Channel> channel = options_.channel();
-  if (channel == nullptr) return absl::UnavailableError("there is no coordinator to hand it to");
   ASSIGN_OR_RETURN(const std::string sha256, Sha256HexOfFile(path));
   std::error_code error;
   const uint64_t size = std::filesystem::file_size(path, error);
-  if (error) return absl::UnavailableError(fmt::format("{}: {}", path, error.message()));
+  if (error) return absl::InternalError(fmt::format("{}: {}", path, error.message()));
+  header.set_worker(options_.worker);
+  header.set_incarnation(options_.incarnation.value);
+  header.set_file(EncodeStateFile(file));
+  header.set_size(size);
+  header.set_sha256(sha256);
+  RETURN_IF_ERROR(
+      RetryTransfer(options_.retry, patience, stop, [&] { return TryOnce(header, path); }));
+  return SavedFile{file, size, sha256};
+}
+
+absl::Status StateUploader::TryOnce(v1::StateHeader header, const std::string& path) {
+  const std::shared_ptr<grpc::Channel> channel = options_.channel();
+  if (channel == nullptr) return absl::UnavailableError("there is no coordinator to hand it to");
+  header.set_job_id(options_.job_id());
+  header.set_term(options_.term().value);
   v1::StateChunk chunk;
-  v1::StateHeader* header = chunk.mutable_header();
-  *header = std::move(given);
-  header->set_job_id(options_.job_id());
-  header->set_term(options_.term().value);
-  header->set_worker(options_.worker);
-  header->set_incarnation(options_.incarnation.value);
-  header->set_file(EncodeStateFile(file));
-  header->set_size(size);
-  header->set_sha256(sha256);
+  *chunk.mutable_header() = header;
   const std::unique_ptr<v1::Training::Stub> stub = v1::Training::NewStub(channel);
   grpc::ClientContext context;
   v1::PutStateReply reply;
@@ -101,17 +107,13 @@ absl::StatusOr<SavedFile> StateUploader::Upload(v1::StateHeader given, StateFile
   if (!read.ok()) context.TryCancel();
   const grpc::Status status = writer->Finish();
   RETURN_IF_ERROR(read);
-  if (!status.ok()) {
-    return absl::UnavailableError(fmt::format("the coordinator did not take {} of step {}: {}",
-                                              v1::StateFile_Name(EncodeStateFile(file)), step,
-                                              status.error_message()));
-  }
-  if (reply.size() != size || reply.sha256() != sha256) {
-    return absl::DataLossError(
-        fmt::format("the coordinator got {} bytes with SHA-256 {}, sent were {} with {}",
-                    reply.size(), reply.sha256(), size, sha256));
-  }
-  return SavedFile{file, size, sha256};
+  RETURN_IF_ERROR(
+      FromTransfer(status, fmt::format("the coordinator did not take {} of step {}",
+                                       v1::StateFile_Name(header.file()), header.step())));
+  if (reply.size() == header.size() && reply.sha256() == header.sha256()) return absl::OkStatus();
+  return absl::DataLossError(
+      fmt::format("the coordinator got {} bytes with SHA-256 {}, sent were {} with {}",
+                  reply.size(), reply.sha256(), header.size(), header.sha256()));
 }
 
 }  // namespace rondo::worker

@@ -14,6 +14,7 @@
 #include "common/ids.h"
 #include "proto/rondo/v1/training.pb.h"
 #include "worker/core/messages.h"
+#include "worker/edge/transfer_retry.h"
 #include "worker/runtime/parts.h"
 
 namespace rondo::worker {
@@ -26,6 +27,7 @@ struct UploaderOptions {
   // Those of the last Welcome.
   std::function<std::string()> job_id;
   std::function<Term()> term;
+  RetryOptions retry;
 };
 
 // Threads: one at a time. Files go in chunks of 1 MiB on a stream of their own.
@@ -34,13 +36,16 @@ class StateUploader final : public StateSink {
   explicit StateUploader(UploaderOptions options) : options_(std::move(options)) {}
 
   std::string TemporaryPath(StateFile file) override;
-  // DataLoss: the coordinator got other bytes. Unavailable: it is not there, or said why not.
-  absl::StatusOr<SavedFile> Put(uint64_t step, StateFile file, const std::string& path) override;
-  absl::Status PutPartial(const PartialId& id, const std::string& path) override;
+  absl::StatusOr<SavedFile> Put(uint64_t step, StateFile file, const std::string& path,
+                                const StopCheck& stop) override;
+  absl::Status PutPartial(const PartialId& id, const std::string& path,
+                          const StopCheck& stop) override;
 
  private:
   // `header`: all but what the file itself and the job say.
-  absl::StatusOr<SavedFile> Upload(v1::StateHeader header, StateFile file, const std::string& path);
+  absl::StatusOr<SavedFile> Upload(v1::StateHeader header, StateFile file, const std::string& path,
+                                   Patience patience, const StopCheck& stop);
+  absl::Status TryOnce(v1::StateHeader header, const std::string& path);
 
   const UploaderOptions options_;
 };

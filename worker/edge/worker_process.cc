@@ -71,11 +71,13 @@ class ChosenSink final : public StateSink {
   std::string TemporaryPath(StateFile file) override {
     return file == StateFile::kPartial ? stream_->TemporaryPath(file) : Sink()->TemporaryPath(file);
   }
-  absl::StatusOr<SavedFile> Put(uint64_t step, StateFile file, const std::string& path) override {
-    return Sink()->Put(step, file, path);
+  absl::StatusOr<SavedFile> Put(uint64_t step, StateFile file, const std::string& path,
+                                const StopCheck& stop) override {
+    return Sink()->Put(step, file, path, stop);
   }
-  absl::Status PutPartial(const PartialId& id, const std::string& path) override {
-    absl::Status put = stream_->PutPartial(id, path);
+  absl::Status PutPartial(const PartialId& id, const std::string& path,
+                          const StopCheck& stop) override {
+    absl::Status put = stream_->PutPartial(id, path, stop);
     if (!put.ok()) {
       LogEvent(LogLevel::kWarning, "partial_not_saved",
                {{"round", fmt::format("{}", id.round)},
@@ -160,13 +162,21 @@ class WorkerProcess {
                   },
                   [this](Event event) { Post(std::move(event)); },
                   [this](const v1::Job& job, Term term) { return job_.Set(job, term); }}),
-        uploader_({flags.name, config_.incarnation, temporary_dir_,
-                   [this] { return session_.Channel(); }, [this] { return job_.spec().job_id; },
-                   [this] { return job_.term(); }}),
+        uploader_({flags.name,
+                   config_.incarnation,
+                   temporary_dir_,
+                   [this] { return session_.Channel(); },
+                   [this] { return job_.spec().job_id; },
+                   [this] { return job_.term(); },
+                   {.seed = config_.seed}}),
         folder_sink_({flags.name, config_.incarnation, [this] { return SharedRoot(); }}),
         sink_([this] { return !SharedRoot().empty(); }, &folder_sink_, &uploader_),
-        downloader_({flags.name, temporary_dir_, [this] { return session_.Channel(); },
-                     [this] { return job_.spec().job_id; }, [this] { return SharedRoot(); }}),
+        downloader_({flags.name,
+                     temporary_dir_,
+                     [this] { return session_.Channel(); },
+                     [this] { return job_.spec().job_id; },
+                     [this] { return SharedRoot(); },
+                     {.seed = config_.seed}}),
         trainer_({[this](const Prepare& prepare) {
                     return LoadJob(job_.spec(), {flags_.files_dir, flags_.threads}, prepare);
                   },

@@ -22,6 +22,8 @@ class Interrupts {
   void LeaveGroup(GroupId group);
   // Drops every order whose number (Trainer's, ascending) is below `before`.
   void DropOrders(uint64_t before) { orders_dropped_before_.store(before); }
+  // The same for saves: the coordinator has given them up.
+  void WithdrawSaves(uint64_t before) { saves_withdrawn_before_.store(before); }
   // For good.
   void Stop();
 
@@ -34,6 +36,9 @@ class Interrupts {
   bool IsDropped(uint64_t order) const {
     return stopped() || order < orders_dropped_before_.load();
   }
+  bool IsWithdrawn(uint64_t save) const {
+    return stopped() || save < saves_withdrawn_before_.load();
+  }
   bool stopped() const { return stopped_.load(); }
 
  private:
@@ -42,6 +47,7 @@ class Interrupts {
   std::atomic<bool> stopped_ = false;
   std::atomic<uint64_t> left_ = 0;
   std::atomic<uint64_t> orders_dropped_before_ = 0;
+  std::atomic<uint64_t> saves_withdrawn_before_ = 0;
   absl::Mutex mutex_;
   GroupId group_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<AbortFlag> flag_ ABSL_GUARDED_BY(mutex_);

@@ -210,23 +210,24 @@ absl::Status MemberWork::FinishStep(const Assemble& assemble) {
 // ------------------------------------------------------------------------------------ rounds
 
 LoopParts MemberWork::PartsOfLoop(const Order& order, uint64_t number) {
-  return {
-      .state = state_.get(),
-      .train = job_->train.get(),
-      .epochs = epochs_.get(),
-      .gradients = gradients_.get(),
-      .buffers = buffers_.get(),
-      .group = IsIn(order.group) ? communicator_.get() : nullptr,
-      .collective_limit = CollectiveLimit(),
-      .clock = parts_.clock,
-      .gauges = parts_.gauges,
-      .dropped = [interrupts = parts_.interrupts, number] { return interrupts->IsDropped(number); },
-      .resume = partial_ ? &*partial_ : nullptr,
-      .partial_every = job_->spec.partial_every,
-      .save_partial =
-          [this](const Partial& partial) {
+  const StopCheck dropped = [interrupts = parts_.interrupts, number] {
+    return interrupts->IsDropped(number);
+  };
+  return {.state = state_.get(),
+          .train = job_->train.get(),
+          .epochs = epochs_.get(),
+          .gradients = gradients_.get(),
+          .buffers = buffers_.get(),
+          .group = IsIn(order.group) ? communicator_.get() : nullptr,
+          .collective_limit = CollectiveLimit(),
+          .clock = parts_.clock,
+          .gauges = parts_.gauges,
+          .dropped = dropped,
+          .resume = partial_ ? &*partial_ : nullptr,
+          .partial_every = job_->spec.partial_every,
+          .save_partial = [this, dropped](const Partial& partial) {
             // What cannot be saved is the sink's to report: the training goes on.
-            SavePartial(partial, members_, parts_.sink, state_.get()).IgnoreError();
+            SavePartial(partial, members_, parts_.sink, dropped, state_.get()).IgnoreError();
           }};
 }
 
@@ -347,10 +348,14 @@ MemberWork::Answer MemberWork::Do(const Evaluate& command) {
   return EvaluateDone{*std::move(evaluated)};
 }
 
-MemberWork::Answer MemberWork::Do(const Save& command) {
+MemberWork::Answer MemberWork::Do(const Save& command, uint64_t number) {
   const Busy busy(parts_, Activity::kSaving);
   const SaveNow& what = command.what;
-  absl::StatusOr<std::vector<SavedFile>> files = SaveStateFiles(what, parts_.sink, state_.get());
+  const auto stop = [&] {
+    return parts_.interrupts->IsLeft(what.group) || parts_.interrupts->IsWithdrawn(number);
+  };
+  absl::StatusOr<std::vector<SavedFile>> files =
+      SaveStateFiles(what, parts_.sink, stop, state_.get());
   if (!files.ok()) {
     return SaveStopped{
         SaveFailed{what.group, what.round, what.step, std::string(files.status().message())}};

@@ -55,7 +55,8 @@ class MemberWork {
   Answer Do(const ApplyStaged& command);
   Answer Do(const DropStaged& command);
   Answer Do(const Evaluate& command);
-  Answer Do(const Save& command);
+  // `number` is what Interrupts::WithdrawSaves speaks of.
+  Answer Do(const Save& command, uint64_t number);
 
   void set_collective_limit(absl::Duration limit) { collective_limit_ = limit; }
 

@@ -114,13 +114,14 @@ absl::Status OrderLoop::Resume(const Partial& partial, uint64_t* index) {
 
 void OrderLoop::SavePartialIfDue(uint64_t next_step) {
   if (!PartialDue(order_, next_step, parts_.partial_every)) return;
+  parts_.gauges->Begin(Activity::kSaving, parts_.clock->Now());  // No loop that stands still.
   parts_.save_partial({.round = order_.round,
                        .first_step = order_.first_step,
                        .next_step = next_step,
                        .samples = ready_.samples,
                        .loss_sum = ready_.loss_sum,
                        .finite = ready_.finite});
-  parts_.gauges->Move(parts_.clock->Now());
+  parts_.gauges->Begin(Activity::kTraining, parts_.clock->Now());
 }
 
 absl::Status OrderLoop::Step(uint64_t index) {

@@ -48,7 +48,7 @@ bool PartialDue(const Order& order, uint64_t next_step, uint64_t every) {
 }
 
 absl::Status SavePartial(const Partial& partial, uint64_t members, StateSink* sink,
-                         MemberState* state) {
+                         const StopCheck& stop, MemberState* state) {
   const Metadata metadata = {
       {"round", fmt::format("{}", partial.round)},
       {"first_step", fmt::format("{}", partial.first_step)},
@@ -59,11 +59,11 @@ absl::Status SavePartial(const Partial& partial, uint64_t members, StateSink* si
       {"finite", partial.finite ? "1" : "0"}};
   const std::string path = sink->TemporaryPath(StateFile::kPartial);
   RETURN_IF_ERROR(WriteSafetensors(path, TensorsOf(StateFile::kPartial, state), metadata));
-  return sink->PutPartial({partial.round, partial.next_step, members}, path);
+  return sink->PutPartial({partial.round, partial.next_step, members}, path, stop);
 }
 
-absl::StatusOr<Partial> LoadPartial(uint64_t step, StateSource* source,
-                                    const std::function<bool()>& stop, MemberState* state) {
+absl::StatusOr<Partial> LoadPartial(uint64_t step, StateSource* source, const StopCheck& stop,
+                                    MemberState* state) {
   ASSIGN_OR_RETURN(const std::string path, source->Get(step, StateFile::kPartial, stop));
   ASSIGN_OR_RETURN(const SafetensorsHeader header, ReadSafetensorsHeader(path));
   ASSIGN_OR_RETURN(const Partial partial, Parse(header.metadata));

@@ -64,16 +64,24 @@ struct PartialId {
   uint64_t members = 0;  // Of the round's order: so many partials of a step are all.
 };
 
+// Asked again and again while something lasts: true ends it.
+using StopCheck = std::function<bool()>;
+
 // Hands files of a checkpoint in. Threads: the trainer's.
 class StateSink {
  public:
   virtual ~StateSink() = default;
   // A path for a file that is about to be handed in.
   virtual std::string TemporaryPath(StateFile file) = 0;
-  // Sends the file at `path`, then removes it. Unavailable: no coordinator, or it could not store.
-  virtual absl::StatusOr<SavedFile> Put(uint64_t step, StateFile file, const std::string& path) = 0;
-  // The same for a partial; the training goes on whatever becomes of it.
-  virtual absl::Status PutPartial(const PartialId& id, const std::string& path) = 0;
+  // Sends the file at `path`, then removes it. While the coordinator is away, or takes too many
+  // files already, it is tried again until `stop` says that the file is no longer wanted. Errors:
+  // the last try's; DataLoss: other bytes arrived; Internal: the coordinator cannot store it.
+  virtual absl::StatusOr<SavedFile> Put(uint64_t step, StateFile file, const std::string& path,
+                                        const StopCheck& stop) = 0;
+  // The same for a partial; but the training goes on whatever becomes of it, and does not wait for
+  // a coordinator that is away.
+  virtual absl::Status PutPartial(const PartialId& id, const std::string& path,
+                                  const StopCheck& stop) = 0;
 };
 
 // Fetches files of complete checkpoints. Threads: the trainer's.
@@ -82,11 +90,10 @@ class StateSource {
   virtual ~StateSource() = default;
   // Path of this worker's copy, whose size and SHA-256 are those of the manifest; good until the
   // next call for a file of its kind. `step` names the checkpoint; of local files it is this
-  // worker's own. `stop` is asked again and again while bytes come: true ends the call. Errors:
-  // NotFound: the checkpoint has no such file; DataLoss: it is damaged; Aborted: stopped;
-  // Unavailable: coordinator or disk.
-  virtual absl::StatusOr<std::string> Get(uint64_t step, StateFile file,
-                                          const std::function<bool()>& stop) = 0;
+  // worker's own. While the coordinator is away, or serves too many already, it is tried again
+  // until `stop`. Errors: NotFound: the checkpoint has no such file; DataLoss: it is damaged;
+  // Aborted: stopped while bytes came, else the last try's; Internal: the disk.
+  virtual absl::StatusOr<std::string> Get(uint64_t step, StateFile file, const StopCheck& stop) = 0;
 };
 
 }  // namespace rondo::worker

@@ -29,7 +29,8 @@ struct ExchangeParts {
 };
 
 // Serves or takes what the members' needs say; members that hold the state and are not the giver do
-// nothing; their moments are finite (the caller sees to it, rule 15). `held_hash` is that of the state which this member holds, if it does.
+// nothing; their moments are finite (the caller sees to it, rule 15). `held_hash` is that of the
+// state which this member holds, if it does.
 //   all      parameters, buffers, moments, step count
 //   values   parameters and buffers
 //   moments  moments and step count

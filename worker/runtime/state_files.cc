@@ -15,7 +15,7 @@ namespace rondo::worker {
 namespace {
 
 // Moments and step count of this worker's own file; zero when the checkpoint has none.
-absl::Status LoadLocal(uint64_t step, StateSource* source, const std::function<bool()>& stop,
+absl::Status LoadLocal(uint64_t step, StateSource* source, const StopCheck& stop,
                        MemberState* state) {
   state->optimizer().Reset();
   const absl::StatusOr<std::string> path = source->Get(step, StateFile::kLocal, stop);
@@ -34,7 +34,7 @@ absl::Status LoadLocal(uint64_t step, StateSource* source, const std::function<b
 }  // namespace
 
 absl::StatusOr<std::vector<SavedFile>> SaveStateFiles(const SaveNow& what, StateSink* sink,
-                                                      MemberState* state) {
+                                                      const StopCheck& stop, MemberState* state) {
   std::vector<SavedFile> saved;
   for (const StateFile file : what.files) {
     std::map<std::string, std::string> metadata{{"round", fmt::format("{}", what.round)},
@@ -44,13 +44,13 @@ absl::StatusOr<std::vector<SavedFile>> SaveStateFiles(const SaveNow& what, State
     }
     const std::string path = sink->TemporaryPath(file);
     RETURN_IF_ERROR(WriteSafetensors(path, TensorsOf(file, state), metadata));
-    ASSIGN_OR_RETURN(SavedFile done, sink->Put(what.step, file, path));
+    ASSIGN_OR_RETURN(SavedFile done, sink->Put(what.step, file, path, stop));
     saved.push_back(std::move(done));
   }
   return saved;
 }
 
-absl::Status LoadValues(uint64_t step, StateSource* source, const std::function<bool()>& stop,
+absl::Status LoadValues(uint64_t step, StateSource* source, const StopCheck& stop,
                         MemberState* state) {
   state->ForgetBase();
   for (const StateFile file : {StateFile::kParameters, StateFile::kBuffers}) {
@@ -60,7 +60,7 @@ absl::Status LoadValues(uint64_t step, StateSource* source, const std::function<
   return absl::OkStatus();
 }
 
-absl::Status LoadStateFiles(uint64_t step, StateSource* source, const std::function<bool()>& stop,
+absl::Status LoadStateFiles(uint64_t step, StateSource* source, const StopCheck& stop,
                             MemberState* state) {
   RETURN_IF_ERROR(LoadValues(step, source, stop, state));
   return LoadLocal(step, source, stop, state);

@@ -16,20 +16,21 @@
 
 namespace rondo::worker {
 
-// Writes each file, then hands it to `sink`. Errors: Unavailable, naming the file.
+// Writes each file, then hands it to `sink`; `stop` as StateSink::Put. Errors: Unavailable, naming
+// the file; those of Put.
 absl::StatusOr<std::vector<SavedFile>> SaveStateFiles(const SaveNow& what, StateSink* sink,
-                                                      MemberState* state);
+                                                      const StopCheck& stop, MemberState* state);
 
 // Working parameters and buffers become those of the checkpoint of `step`. What `state` held is
 // lost, also when this fails. Errors as LoadStateFiles.
-absl::Status LoadValues(uint64_t step, StateSource* source, const std::function<bool()>& stop,
+absl::Status LoadValues(uint64_t step, StateSource* source, const StopCheck& stop,
                         MemberState* state);
 
 // Working parameters and buffers become those of the checkpoint of `step`; moments and step count
 // those of this worker's local file in it, or zero when it has none. What `state` held is lost,
 // also when this fails. `stop` as StateSource::Get. Errors: DataLoss or NotFound: the file named is
 // missing, damaged or does not fit the model; else those of Get.
-absl::Status LoadStateFiles(uint64_t step, StateSource* source, const std::function<bool()>& stop,
+absl::Status LoadStateFiles(uint64_t step, StateSource* source, const StopCheck& stop,
                             MemberState* state);
 
 }  // namespace rondo::worker

@@ -13,12 +13,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 #include "common/clock.h"
 #include "worker/collectives/tcp/tcp_listener.h"
 #include "worker/collectives/tcp/tcp_mesh.h"
@@ -65,7 +67,12 @@ class MemoryStore final : public StateSink, public StateSource {
   MemoryStore(std::string worker, std::shared_ptr<KeptFiles> files)
       : worker_(std::move(worker)), files_(std::move(files)) {}
   std::string TemporaryPath(StateFile file) override { return PathOf("put", file); }
-  absl::StatusOr<SavedFile> Put(uint64_t step, StateFile file, const std::string& path) override {
+  absl::StatusOr<SavedFile> Put(uint64_t step, StateFile file, const std::string& path,
+                                const StopCheck& stop) override {
+    if (waits) {
+      waiting.Notify();
+      while (!stop()) std::this_thread::yield();
+    }
     if (fails) return absl::UnavailableError("no room");
     std::ifstream in(path, std::ios::binary);
     const std::string bytes((std::istreambuf_iterator<char>(in)), {});
@@ -73,11 +80,11 @@ class MemoryStore final : public StateSink, public StateSource {
     (*files_)[{step, NameOf(file)}] = bytes;
     return SavedFile{file, bytes.size(), "sha"};
   }
-  absl::Status PutPartial(const PartialId& id, const std::string& path) override {
-    return Put(id.step, StateFile::kPartial, path).status();
+  absl::Status PutPartial(const PartialId& id, const std::string& path,
+                          const StopCheck& stop) override {
+    return Put(id.step, StateFile::kPartial, path, stop).status();
   }
-  absl::StatusOr<std::string> Get(uint64_t step, StateFile file,
-                                  const std::function<bool()>&) override {
+  absl::StatusOr<std::string> Get(uint64_t step, StateFile file, const StopCheck&) override {
     const auto found = files_->find({step, NameOf(file)});
     if (found == files_->end()) return absl::NotFoundError("no " + NameOf(file));
     const std::string path = PathOf("get", file);
@@ -85,6 +92,8 @@ class MemoryStore final : public StateSink, public StateSource {
     return path;
   }
   bool fails = false;
+  bool waits = false;          // Put waits until it is stopped,
+  absl::Notification waiting;  // and says that it does.
 
  private:
   std::string NameOf(StateFile file) const {

@@ -29,6 +29,8 @@ void Trainer::Do(const Command& command) {
   const uint64_t number = ++numbers_;
   if (const auto* leave = std::get_if<LeaveGroup>(&command)) interrupts_.LeaveGroup(leave->group);
   if (std::holds_alternative<DropOrder>(command)) interrupts_.DropOrders(number);
+  // An order after a save says that nobody waits for the save any more.
+  if (std::holds_alternative<Train>(command)) interrupts_.WithdrawSaves(number);
   queue_.push_back({command, number});
 }
 
@@ -56,7 +58,7 @@ MemberWork::Answer Trainer::Work(const Item& item) {
   return std::visit(
       [&](const auto& command) -> MemberWork::Answer {
         using T = std::decay_t<decltype(command)>;
-        if constexpr (std::is_same_v<T, Train>) {
+        if constexpr (std::is_same_v<T, Train> || std::is_same_v<T, Save>) {
           return work_.Do(command, item.number);
         } else if constexpr (std::is_same_v<T, UseLimits>) {
           work_.set_collective_limit(absl::Seconds(command.limits.collective_seconds));

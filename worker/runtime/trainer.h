@@ -29,9 +29,9 @@ struct TrainerParts {
   StateSource* source = nullptr;
 };
 
-// Does the machine's commands from Prepare on, in order, on a thread of its own; LeaveGroup and
-// DropOrder also interrupt what runs. Threads: any may call Do; it never blocks on work. `report`
-// is called on the trainer's thread, with no lock held, and may call Do.
+// Does the machine's commands from Prepare on, in order, on a thread of its own; LeaveGroup,
+// DropOrder and, for a save, Train also interrupt what runs. Threads: any may call Do; it never
+// blocks on work. `report` is called on the trainer's thread, with no lock held, and may call Do.
 class Trainer {
  public:
   Trainer(TrainerParts parts, std::function<void(Event)> report);
