@@ -85,6 +85,15 @@ TEST(RoundFormatTest, ALossThatIsNotFiniteIsNull) {
   EXPECT_TRUE(nlohmann::json::parse(RoundJson(round).dump())["mean_loss"].is_null());
 }
 
+TEST(RoundFormatTest, WhatARewindHasUndoneIsMarked) {
+  v1::Round round = SomeRound();
+  EXPECT_EQ(RoundLine(round).find("undone"), std::string::npos);
+  EXPECT_EQ(RoundJson(round)["undone"], false);
+  round.set_undone(true);
+  EXPECT_NE(RoundLine(round).find("undone"), std::string::npos);
+  EXPECT_EQ(RoundJson(round)["undone"], true);
+}
+
 TEST(StatusFormatTest, ProgressSaysWhatAWaitingJobWaitsFor) {
   v1::Status status;
   status.set_state(v1::JOB_STATE_WAITING);

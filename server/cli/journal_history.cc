@@ -27,14 +27,9 @@ constexpr size_t kEventsShown = 20;
 
 double UnixSeconds(absl::Time time) { return absl::ToDoubleSeconds(time - absl::UnixEpoch()); }
 
-void AddRound(const server::CommitRecord& commit, uint64_t parameters, v1::Status* status) {
+// What a round has cost counts, whatever became of it later.
+void AddCosts(const server::CommitRecord& commit, uint64_t parameters, v1::Status* status) {
   const auto members = static_cast<int64_t>(commit.members.size());
-  status->set_group(commit.group.value);
-  status->set_committed_round(commit.round.value);
-  status->set_step(commit.first_step + commit.length);
-  status->set_syncs(status->syncs() +
-                    (commit.mode == RoundMode::kParallel ? commit.length : uint64_t{1}));
-  status->set_last_loss(commit.mean_loss);
   status->set_bytes_sent(status->bytes_sent() + commit.bytes_sent);
   status->set_bytes_sent_if_parallel(
       status->bytes_sent_if_parallel() +
@@ -43,9 +38,19 @@ void AddRound(const server::CommitRecord& commit, uint64_t parameters, v1::Statu
   status->set_step_seconds(status->step_seconds() + commit.step_seconds);
   status->set_reduce_seconds(status->reduce_seconds() + commit.reduce_seconds);
   status->set_control_seconds(status->control_seconds() + commit.control_seconds);
-  status->set_samples_dropped(commit.ledger.samples_dropped);
   if (status->started_at() == 0) status->set_started_at(UnixSeconds(commit.at) - commit.seconds);
   status->set_seconds(UnixSeconds(commit.at) - status->started_at());
+}
+
+// Where the job stands after a round that was not undone.
+void AddRound(const server::CommitRecord& commit, v1::Status* status) {
+  status->set_group(commit.group.value);
+  status->set_committed_round(commit.round.value);
+  status->set_step(commit.first_step + commit.length);
+  status->set_syncs(status->syncs() +
+                    (commit.mode == RoundMode::kParallel ? commit.length : uint64_t{1}));
+  status->set_last_loss(commit.mean_loss);
+  status->set_samples_dropped(commit.ledger.samples_dropped);
 }
 
 void SetEnd(const std::optional<server::EndRecord>& end, bool held, v1::Status* status) {
@@ -113,6 +118,8 @@ absl::StatusOr<v1::Status> StatusFromJournal(JournalReader& reader, bool held) {
   status.set_job_id(job.id());
   status.set_name(job.name());
   status.set_steps(static_cast<uint64_t>(job.resolved().steps()));
+  ASSIGN_OR_RETURN(const Term term, reader.LastTerm());
+  status.set_term(term.value);
   ASSIGN_OR_RETURN(const std::optional<server::ReferenceRecord> reference, reader.Reference());
   if (reference.has_value()) {
     status.set_parameters(reference->facts.parameters);
@@ -121,7 +128,9 @@ absl::StatusOr<v1::Status> StatusFromJournal(JournalReader& reader, bool held) {
   ASSIGN_OR_RETURN(const std::vector<RoundRow> rounds, reader.Rounds(RoundId{1}, kNoLimit));
   RoundChecksum checksum;
   for (const RoundRow& row : rounds) {
-    AddRound(row.commit, status.parameters(), &status);
+    AddCosts(row.commit, status.parameters(), &status);
+    if (row.undone) continue;
+    AddRound(row.commit, &status);
     checksum.Add(static_cast<int64_t>(row.commit.length));
   }
   status.set_checksum(checksum.value());

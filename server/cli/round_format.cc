@@ -37,6 +37,7 @@ nlohmann::ordered_json RoundJson(const v1::Round& round) {
   json["attempts"] = round.attempts();
   json["step_seconds"] = round.step_seconds();
   json["seconds"] = round.seconds();
+  json["undone"] = round.undone();
   if (round.has_evaluation()) {
     json["test_loss"] = round.evaluation().loss();
     json["test_accuracy"] = nullptr;
@@ -59,6 +60,7 @@ std::string RoundLine(const v1::Round& round) {
       test += fmt::format(", accuracy {:.4f}", round.evaluation().accuracy());
     }
   }
+  if (round.undone()) test += "  undone";
   return fmt::format("{:>6} {:<8} {:>9} {:>7} {:>10.4g} {:>10.4g} {:>7} {:>9} {:>9} {:>9} {:>9}{}",
                      round.round(), ModeName(round.mode()), round.first_step(), round.length(),
                      round.rate_first(), round.mean_loss(), round.members_size(),

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -103,7 +105,8 @@ absl::StatusOr<RunSummary> Summarize(const std::string& state_dir,
   RunSummary summary;
   ASSIGN_OR_RETURN(summary.status, LoadStatus(source));
   ASSIGN_OR_RETURN(const std::vector<v1::Round> rounds, LoadRounds(source, 0));
-  summary.rounds = rounds.size();
+  summary.rounds = static_cast<uint64_t>(
+      std::count_if(rounds.begin(), rounds.end(), [](const v1::Round& r) { return !r.undone(); }));
   summary.seconds = took ? absl::ToDoubleSeconds(*took) : summary.status.seconds();
   summary.state_dir = state_dir;
   if (!summary.status.checkpoint().empty()) {

@@ -184,6 +184,7 @@ void EncodeRound(const RoundRow& row, v1::Round* out) {
   out->set_committed_at(UnixSeconds(commit.at));
   out->set_residual_norm_squared(commit.residual_norm_squared);
   if (row.evaluation) Encode(*row.evaluation, out->mutable_evaluation());
+  out->set_undone(row.undone);
 }
 
 void EncodeWorker(const WorkerRow& row, absl::Time now, v1::Worker* out) {

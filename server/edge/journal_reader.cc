@@ -149,15 +149,21 @@ absl::StatusOr<v1::Job> JournalReader::Job() {
   return absl::DataLossError(fmt::format("{}: the frozen job in it is damaged", path_));
 }
 
+absl::StatusOr<Term> JournalReader::LastTerm() {
+  absl::MutexLock lock(&mutex_);
+  ASSIGN_OR_RETURN(const int64_t term, db_.Integer("SELECT ifnull(max(term), 0) FROM terms"));
+  return Term{static_cast<uint64_t>(term)};
+}
+
 absl::StatusOr<std::vector<RoundRow>> JournalReader::Rounds(RoundId from, uint64_t limit) {
   absl::MutexLock lock(&mutex_);
   ASSIGN_OR_RETURN(
       SqliteStatement statement,
       db_.Prepare(
           "SELECT c.record, l.record, (SELECT e.record FROM evaluations e WHERE e.round = "
-          "c.round ORDER BY e.seq DESC LIMIT 1) FROM commits c JOIN ledger l ON l.seq = "
-          "c.seq WHERE c.round >= ? AND NOT EXISTS (SELECT 1 FROM rewinds r WHERE r.seq > c.seq "
-          "AND r.to_round < c.round) ORDER BY c.round LIMIT ?"));
+          "c.round ORDER BY e.seq DESC LIMIT 1), EXISTS (SELECT 1 FROM rewinds r WHERE r.seq > "
+          "c.seq AND r.to_round < c.round) FROM commits c JOIN ledger l ON l.seq = c.seq WHERE "
+          "c.round >= ? ORDER BY c.round LIMIT ?"));
   statement.Bind(from.value).Bind(limit);
   std::vector<RoundRow> rows;
   for (;;) {
@@ -165,7 +171,8 @@ absl::StatusOr<std::vector<RoundRow>> JournalReader::Rounds(RoundId from, uint64
     if (!row) return rows;
     absl::StatusOr<CommitRecord> commit = UnsealCommit(statement, 0);
     if (!commit.ok()) return Named(path_, commit.status());
-    RoundRow& next = rows.emplace_back(RoundRow{*std::move(commit), std::nullopt});
+    RoundRow& next = rows.emplace_back(RoundRow{*std::move(commit)});
+    next.undone = statement.Integer(3) != 0;
     if (statement.IsNull(2)) continue;
     const absl::StatusOr<std::string_view> bytes = Unseal(statement.Bytes(2));
     if (!bytes.ok()) return Named(path_, bytes.status());

@@ -22,7 +22,8 @@ namespace rondo::server {
 
 struct RoundRow {
   CommitRecord commit;
-  std::optional<EvaluationRecord> evaluation;  // Made after this round.
+  std::optional<EvaluationRecord> evaluation = {};  // Made after this round.
+  bool undone = false;                              // By a later rewind.
 };
 
 // Every method may fail with DataLoss when the file is damaged; messages name the file.
@@ -37,8 +38,10 @@ class JournalReader {
   absl::Status Check();
 
   absl::StatusOr<v1::Job> Job();
-  // Committed rounds from `from` on, ascending, at most `limit`. What a rewind has undone is in
-  // none of the answers but Records().
+  // The newest life of the coordinator; 0: none has begun.
+  absl::StatusOr<Term> LastTerm();
+  // Committed rounds from `from` on, ascending, at most `limit`, also those that a rewind has
+  // undone. Elsewhere what is undone is in no answer but Records().
   absl::StatusOr<std::vector<RoundRow>> Rounds(RoundId from, uint64_t limit);
   // Absent: the run has not ended, or goes on since.
   absl::StatusOr<std::optional<EndRecord>> End();

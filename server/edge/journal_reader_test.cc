@@ -42,6 +42,8 @@ TEST_F(JournalReaderTest, AnswersWhatUsersAsk) {
   EXPECT_EQ(first.at(0).commit.round.value, 1u);
   ASSERT_OK_AND_ASSIGN(const std::optional<EndRecord> end, reader->End());
   EXPECT_EQ(end->state, EndState::kFailed);
+  ASSERT_OK_AND_ASSIGN(const Term term, reader->LastTerm());
+  EXPECT_EQ(term, Term{1});
   ASSERT_OK_AND_ASSIGN(const std::optional<ReferenceRecord> reference, reader->Reference());
   EXPECT_EQ(reference->total_steps, 460u);
   ASSERT_OK_AND_ASSIGN(const std::vector<NoticeRecord> notices, reader->Notices(2, 10));
@@ -53,15 +55,17 @@ TEST_F(JournalReaderTest, AnswersWhatUsersAsk) {
   EXPECT_EQ(checkpoints.at(0).step, 30u);
 }
 
-TEST_F(JournalReaderTest, WhatARewindHasUndoneIsNoAnswer) {
+TEST_F(JournalReaderTest, MarksTheRoundsThatARewindHasUndoneAndLeavesTheRestOut) {
   ASSERT_OK(Make()->Write({Commit(1), CheckpointRecord{{1}, 20, kBig}, Commit(2),
                            EvaluationRecord{{2}, 30, 0.5}, CheckpointRecord{{2}, 30, kBig},
                            Commit(3), RewindRecord{{1}, 20, {2}, "", kNow}, Commit(4)}));
   ASSERT_OK_AND_ASSIGN(const auto reader, JournalReader::Open(path_));
   ASSERT_OK_AND_ASSIGN(const std::vector<RoundRow> rounds, reader->Rounds({1}, 10));
-  ASSERT_THAT(rounds, SizeIs(2));
-  EXPECT_EQ(rounds[0].commit.round.value, 1u);
-  EXPECT_EQ(rounds[1].commit.round.value, 4u);
+  ASSERT_THAT(rounds, SizeIs(4));
+  for (const RoundRow& row : rounds) {
+    const uint64_t number = row.commit.round.value;
+    EXPECT_EQ(row.undone, number == 2 || number == 3) << number;
+  }
   ASSERT_OK_AND_ASSIGN(const std::vector<CheckpointRecord> checkpoints, reader->Checkpoints());
   ASSERT_THAT(checkpoints, SizeIs(1));
   EXPECT_EQ(checkpoints[0].step, 20u);

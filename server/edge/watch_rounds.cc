@@ -79,7 +79,7 @@ void WatchRoundsReactor::OnRound(const CommitRecord& commit) {
   }
   if (finished_ || commit.round < next_) return;
   busy_ = true;
-  page_.push_back({commit, std::nullopt});
+  page_.push_back({commit});
   WriteFront();
 }
 
