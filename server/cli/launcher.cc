@@ -130,7 +130,8 @@ absl::Status Launcher::StartCoordinator() {
                                    AddressFileOf(options_.state_dir),
                                    "--workers",
                                    fmt::to_string(options_.workers)};
-  if (options_.insecure) argv.push_back("--insecure");
+  // Its workers end with a launcher; without --insecure there can be no others.
+  argv.push_back(options_.insecure ? "--insecure" : "--fresh-workers");
   ASSIGN_OR_RETURN(Process coordinator,
                    Process::Start({"coordinator", std::move(argv),
                                    options_.state_dir + "/logs/coordinator.log"}));

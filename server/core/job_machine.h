@@ -76,6 +76,8 @@ struct MachineConfig {
   // The first group forms when exactly so many are ready, whatever min, max and wait say; 0: by
   // them.
   uint64_t workers_at_start = 0;
+  // No process of an earlier term lives: nobody is waited for that was in its group.
+  bool fresh_workers = false;
   absl::Duration wait = absl::Seconds(30);
   uint64_t evaluate_every_epochs = 0;  // 0: only at the end, when there is a test set.
   uint64_t evaluate_every_steps = 0;

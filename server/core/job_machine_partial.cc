@@ -66,7 +66,10 @@ bool JobMachine::Impl::AwaitNames(const std::vector<std::string>& missing) {
   const bool may_return = !AbsentHolders().empty();
   const absl::Time until =
       *without_holder_since_ + (may_return ? config_.limits.rewind_after : config_.wait);
-  if (stop_reason_ || now_ >= until) return false;
+  // All that were to come are here, and these are not among them.
+  const bool all_here = config_.fresh_workers && config_.workers_at_start != 0 &&
+                        CountCandidates() >= config_.workers_at_start;
+  if (stop_reason_ || all_here || now_ >= until) return false;
   waits_for_ = fmt::format("round {} goes on from step {} once {} is there and prepared",
                            round_->id, *partials_->step, fmt::join(missing, ", "));
   WakeAt(until);

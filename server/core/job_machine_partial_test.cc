@@ -80,6 +80,23 @@ TEST(PartialsTest, AMemberThatDoesNotComeIsNotWaitedForForEver) {
   job.ExpectDone();
 }
 
+TEST(PartialsTest, NamesThatAreKnownNotToComeAreNotWaitedFor) {
+  MachineConfig config = LongRounds();
+  config.workers_min = 1;
+  Interrupted job(4, config);
+  job.script.crashed = true;
+  job.script.workers.clear();
+  job.script.config.fresh_workers = true;
+  job.script.config.workers_at_start = 1;
+  Script next(job.script, 2);
+  next.partial_step = 18;
+  next.Join("a", 30);
+  next.Run();
+  EXPECT_EQ(next.Records<RewindRecord>().size(), 1u);
+  ASSERT_TRUE(next.finish);
+  EXPECT_EQ(next.finish->exit_code, 0);
+}
+
 TEST(PartialsTest, ALongRoundBeginsWithACheckpoint) {
   MachineConfig config = LongRounds();
   config.policy.policy = SyncPolicy::kTable;

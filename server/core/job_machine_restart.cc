@@ -24,7 +24,8 @@ void JobMachine::Impl::AwaitJournaledMembers() {
   }
 }
 
-// `ended`: the last term was over, its members were let go, and nobody needs to be waited for.
+// `ended`: the last term was over, its members were let go. Nobody needs to be waited for then, nor
+// when it is known that their processes are gone.
 void JobMachine::Impl::AdoptHistory(bool ended) {
   if (history_.reference) {
     reference_ = history_.reference->facts;
@@ -35,7 +36,7 @@ void JobMachine::Impl::AdoptHistory(bool ended) {
   if (history_.last_round && history_.group) {
     reported_batch_ = GlobalBatch(history_.group->members.size());
   }
-  if (!ended) AwaitJournaledMembers();
+  if (!ended && !config_.fresh_workers) AwaitJournaledMembers();
   TrimCheckpointsKept();
   if (history_.open) AdoptRound();
   std::vector<std::string> names;

@@ -54,8 +54,9 @@ bool JobMachine::Impl::WithoutHolder() {
     what += fmt::format("; absent ones that may bring it back: {}", fmt::join(absent, ", "));
   }
   what += now_ < until
-              ? fmt::format("; else the job goes back {} at {}", NameOfTarget(),
-                            absl::FormatTime(until))
+              ? fmt::format("; else the job goes back {} at {}{}", NameOfTarget(),
+                            absl::FormatTime(until),
+                            stop_reason_ ? "" : " (workers.rewind_after_seconds)")
               : fmt::format("; the job goes back {} once a worker is ready", NameOfTarget());
   if (now_ < until) WakeAt(until);
   const Phase phase = phase_;

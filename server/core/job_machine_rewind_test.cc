@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -137,6 +138,52 @@ TEST(RewindTest, WhoCannotReadItsFileTakesTheStateFromOneWhoCan) {
   EXPECT_THAT(job.NeedsOfGroup(2),
               ElementsAre(Pair("a", StateNeed::kAll), Pair("b", StateNeed::kFile)));
   job.ExpectDone();
+}
+
+// The term after `job`'s coordinator and all of its workers have died, with processes of these
+// names.
+std::unique_ptr<Script> BeginAnew(Interrupted& job, bool fresh,
+                                  const std::vector<std::string>& names) {
+  job.script.crashed = true;
+  job.script.workers.clear();
+  job.script.config.fresh_workers = fresh;
+  job.script.config.workers_at_start = names.size();
+  auto next = std::make_unique<Script>(job.script, 2);
+  for (const std::string& name : names) next->Join(name, 30);
+  next->Run();
+  return next;
+}
+
+TEST(RewindTest, FewerAndOtherWorkersGoOnAtOnceWhenTheFormerProcessesAreKnownToBeGone) {
+  for (const bool parallel : {false, true}) {
+    for (const char* name : {"a", "z"}) {
+      MachineConfig config = SavingJob();
+      config.workers_min = 1;
+      if (parallel) config.policy = {.policy = SyncPolicy::kParallel, .round_steps = 4};
+      Interrupted job(4, config);
+      const auto next = BeginAnew(job, /*fresh=*/true, {name});
+      ASSERT_TRUE(next->finish) << name;
+      EXPECT_EQ(next->finish->exit_code, 0) << next->finish->reason;
+      EXPECT_EQ(next->Records<RewindRecord>().size(), 1u);
+      EXPECT_FALSE(next->Noted("worker_lost"));
+    }
+  }
+}
+
+TEST(RewindTest, ANewTermThatKnowsNothingWaitsAndSaysForWhomAndByWhichKey) {
+  MachineConfig config = SavingJob();
+  config.workers_min = 1;
+  Interrupted job(4, config);
+  const auto next = BeginAnew(job, /*fresh=*/false, {"z"});
+  EXPECT_TRUE(next->Records<RewindRecord>().empty());
+  next->Pass(absl::Seconds(20));
+  const std::string reason = next->machine.status(next->now).reason;
+  EXPECT_THAT(reason, testing::HasSubstr("a, b"));
+  EXPECT_THAT(reason, testing::HasSubstr("workers.rewind_after_seconds"));
+  next->Pass(absl::Seconds(300));
+  EXPECT_EQ(next->Records<RewindRecord>().size(), 1u);
+  ASSERT_TRUE(next->finish);
+  EXPECT_EQ(next->finish->exit_code, 0);
 }
 
 // Both cannot read until `group` groups have failed.

@@ -9,8 +9,8 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <system_error>
@@ -31,6 +31,7 @@
 #include "server/core/job_machine.h"
 #include "server/edge/checkpoint_completer.h"
 #include "server/edge/checkpoint_store.h"
+#include "server/edge/former_address.h"
 #include "server/edge/frozen_job.h"
 #include "server/edge/jobs_service.h"
 #include "server/edge/journal_reader.h"
@@ -144,6 +145,7 @@ absl::StatusOr<int> Serve(const Flags& flags, const StateDir& dir, Run run, bool
   ASSIGN_OR_RETURN(MachineConfig config,
                    MachineConfigFromJob(job, term, {RandomBits(), RandomBits()}));
   config.workers_at_start = flags.workers.value_or(0);
+  config.fresh_workers = flags.fresh_workers;
   if (const absl::Status same = CheckHistory(config, run.history); !same.ok()) {
     Report(same);
     return kExitRefused;
@@ -214,23 +216,20 @@ absl::StatusOr<int> ResumeRun(const Flags& flags, const StateDir& dir, Recovered
   return Serve(flags, dir, std::move(run), &began);
 }
 
-// The coordinator before this one was at the same address and did not end in order: workers may be
-// on their way to it that have not heard of the end.
-bool MayStillBeDialled(const Flags& flags, const StateDir& dir) {
-  std::ifstream file(dir.address_path());
-  std::string address;
-  return std::getline(file, address) && address == flags.listen.Text();
-}
-
-absl::StatusOr<int> LockAndRun(const Flags& flags) {
+absl::StatusOr<int> LockAndRun(Flags flags) {
   ASSIGN_OR_RETURN(JobToFreeze loaded,
                    LoadJobToFreeze(flags.job_file, flags.files_dir, flags.workers));
   if (!loaded.warnings.empty()) std::fprintf(stderr, "%s", loaded.warnings.c_str());
   ASSIGN_OR_RETURN(const StateDir dir, StateDir::Lock(flags.state_dir));
   ASSIGN_OR_RETURN(FormerRun former, ExamineFormerRun(dir, loaded.job));
   if (!former.text.empty()) std::printf("%s\n", former.text.c_str());
-  const bool done = former.kind == FormerRun::Kind::kDone;
-  if (done && !MayStillBeDialled(flags, dir)) return kExitDone;
+  const std::optional<ListenAddress> former_address = ReadFormerAddress(dir.address_path());
+  flags.listen = ChooseAddress(flags.listen, former_address);
+  // The coordinator before this one did not end in order: at its address workers may knock that
+  // have not heard of the end.
+  const bool may_be_dialled =
+      !flags.fresh_workers && former_address && former_address->Text() == flags.listen.Text();
+  if (former.kind == FormerRun::Kind::kDone && !may_be_dialled) return kExitDone;
   if (!flags.listen.loopback) {
     LogEvent(LogLevel::kWarning, "insecure",
              {{"text", "whoever reaches " + flags.listen.Text() + " can join or stop this job"}});

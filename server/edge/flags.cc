@@ -36,6 +36,9 @@ absl::StatusOr<Flags> ParseFlags(int argc, const char* const* argv,
   CLI::Option* const workers_option = app.add_option(
       "--workers", workers,
       "start when so many workers have joined; raises workers.max, or lowers workers.min, to it");
+  app.add_flag("--fresh-workers", flags.fresh_workers,
+               "going on with a run: no worker of its earlier lives is alive, so wait for none of "
+               "them");
   app.add_option("--log-format", log_format, "text or json")->capture_default_str();
   app.add_option("--log-level", log_level, "debug, info, warning or error")->capture_default_str();
   app.set_version_flag("--version", fmt::format("rondo-coordinator {}\n", kVersion));

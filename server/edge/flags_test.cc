@@ -29,6 +29,7 @@ TEST(FlagsTest, FillsInDefaults) {
   EXPECT_EQ(flags.files_dir, "jobs");
   EXPECT_EQ(flags.listen.Text(), "127.0.0.1:0");
   EXPECT_FALSE(flags.workers.has_value());
+  EXPECT_FALSE(flags.fresh_workers);
   EXPECT_EQ(flags.log_format, LogFormat::kText);
   ASSERT_OK_AND_ASSIGN(const Flags here, Parse({"--job", "a.yaml", "--state", "s"}));
   EXPECT_EQ(here.files_dir, ".");
@@ -45,11 +46,12 @@ TEST(FlagsTest, SaysItsVersion) {
 TEST(FlagsTest, TakesEveryFlag) {
   ASSERT_OK_AND_ASSIGN(const Flags flags,
                        Parse({"--job", "a", "--state", "s", "--files", "f", "--listen", "0.0.0.0:7",
-                              "--insecure", "--address-file", "x", "--workers", "4", "--log-format",
-                              "json", "--log-level", "debug"}));
+                              "--insecure", "--address-file", "x", "--workers", "4",
+                              "--fresh-workers", "--log-format", "json", "--log-level", "debug"}));
   EXPECT_EQ(flags.files_dir, "f");
   EXPECT_EQ(flags.listen.port, 7);
   EXPECT_EQ(flags.workers, 4u);
+  EXPECT_TRUE(flags.fresh_workers);
   EXPECT_EQ(flags.address_file, "x");
   EXPECT_EQ(flags.log_format, LogFormat::kJson);
   EXPECT_EQ(flags.log_level, LogLevel::kDebug);
