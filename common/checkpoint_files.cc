@@ -14,6 +14,10 @@ std::string StepFolder(std::string_view root, uint64_t step) {
   return fmt::format("{}/{}{}", root, kStepFolderPrefix, step);
 }
 
+std::string IncomingName(std::string_view worker, Incarnation incarnation) {
+  return fmt::format("{}-{:016x}", worker, incarnation.value);
+}
+
 std::string SharedCheckpointRoot(std::string_view files_dir, std::string_view shared_dir,
                                  std::string_view job_id) {
   // An absolute path on the right replaces what is on the left.

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -177,6 +178,8 @@ struct Finish {
 // were undone, or never recorded; of the others only so many stay as the job keeps.
 struct TrimCheckpoints {
   uint64_t newest = 0;
+  // Whose processes may be writing to a shared folder; what others have left there is of no use.
+  std::vector<std::pair<std::string, Incarnation>> alive = {};
 };
 
 // Which partials of this round are there? Answered with PartialsFound.

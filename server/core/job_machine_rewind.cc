@@ -116,7 +116,11 @@ bool JobMachine::Impl::RewindTo(RoundId target, const std::string& why) {
 void JobMachine::Impl::TrimCheckpointsKept() {
   auto& kept = history_.checkpoints;
   while (kept.size() > config_.checkpoint_keep) kept.erase(kept.begin());
-  out_.effects.emplace_back(TrimCheckpoints{kept.empty() ? 0 : kept.rbegin()->second.state.step});
+  TrimCheckpoints trim{kept.empty() ? 0 : kept.rbegin()->second.state.step};
+  for (const auto& [name, worker] : roster_.workers()) {
+    if (!worker.gone()) trim.alive.emplace_back(name, worker.incarnation);
+  }
+  out_.effects.emplace_back(std::move(trim));
 }
 
 // Every incarnation of before is a joiner, or restored from its file.

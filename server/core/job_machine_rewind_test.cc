@@ -57,6 +57,23 @@ TEST(RewindTest, WaitsForThoseWhoMayBringTheStateBack) {
   job.ExpectDone();
 }
 
+TEST(RewindTest, WhatProcessesThatAreGoneWereWritingIsOfNoUse) {
+  Interrupted job(4);
+  const auto alive = [&] {
+    std::vector<std::string> names;
+    for (const auto& [name, incarnation] : job.script.trims.back().alive) names.push_back(name);
+    return names;
+  };
+  EXPECT_THAT(alive(), ElementsAre("a", "b"));
+  job.BreakAll();
+  job.script.Pass(absl::Seconds(15));  // Both are lost.
+  job.script.Join("c");
+  job.script.Join("d");
+  job.script.Run();
+  job.script.Pass(absl::Seconds(310));
+  EXPECT_THAT(alive(), ElementsAre("c", "d"));
+}
+
 TEST(RewindTest, ALostCarrierWhoComesBackInTimeBringsTheRoundToItsEnd) {  // S09, rule 11
   Interrupted job(4);
   ScriptedWorker& a = *job.script.workers["a"];

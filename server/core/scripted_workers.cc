@@ -221,6 +221,8 @@ void Script::Take(Effects effects) {
       checkpoints.push_back(*checkpoint);
       const bool ok = checkpoint_ok && failing_checkpoint != checkpoint->step;
       Handle(CheckpointCompleted{checkpoint->step, ok, "disk full"});
+    } else if (const auto* trim = std::get_if<TrimCheckpoints>(&effect)) {
+      trims.push_back(*trim);
     } else if (const auto* look = std::get_if<LookForPartials>(&effect)) {
       Handle(PartialsFound{look->round, partial_step});
     } else if (const auto* f = std::get_if<Finish>(&effect)) {

@@ -121,6 +121,7 @@ class Script {
   std::vector<Record> records;
   std::map<std::string, std::unique_ptr<ScriptedWorker>> workers;
   std::vector<CompleteCheckpoint> checkpoints;
+  std::vector<TrimCheckpoints> trims;
   bool checkpoint_ok = true;
   // The coordinator dies after so many transactions, of which the last one's messages do not leave;
   // or in front of the next one, when they have.

@@ -39,7 +39,10 @@ void CheckpointCompleter::Do(const CompleteCheckpoint& request) {
       CheckpointCompleted{request.step, status.ok(), std::string(status.message())});
 }
 
-void CheckpointCompleter::Do(const TrimCheckpoints& request) { store_->Trim(request.newest); }
+void CheckpointCompleter::Do(const TrimCheckpoints& request) {
+  store_->Trim(request.newest);
+  store_->DropLeftovers(request.alive);
+}
 
 void CheckpointCompleter::Do(const LookForPartials& request) {
   coordinator_->Submit(

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -38,6 +39,16 @@ std::string_view KindName(StateFile file) {
 
 std::vector<uint64_t> StepsIn(const std::string& root) {
   return NumbersIn(root, kStepFolderPrefix);
+}
+
+// Those of AtomicFile.
+void DropTemporaries(const std::string& folder) {
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    std::error_code ignored;
+    const bool temporary = it->path().filename().string().find(".tmp.") != std::string::npos;
+    if (temporary) fs::remove(it->path(), ignored);
+  }
 }
 
 ordered_json EncodeLedger(const LedgerState& ledger) {
@@ -80,7 +91,9 @@ CheckpointStore::CheckpointStore(std::string root, std::string job_id, uint64_t 
     : partials_(root),
       root_(std::move(root)),
       job_id_(std::move(job_id)),
-      keep_(std::max<uint64_t>(keep, 1)) {}
+      keep_(std::max<uint64_t>(keep, 1)) {
+  for (const uint64_t step : StepsIn(root_)) DropTemporaries(StepFolder(step));
+}
 
 CheckpointStore::~CheckpointStore() = default;
 
@@ -177,6 +190,17 @@ void CheckpointStore::Trim(uint64_t newest) {
     const bool complete = std::binary_search(good.begin(), good.end(), step);
     // An incomplete one above the newest may be on its way in.
     if (step < (complete ? oldest_kept : good.back())) Drop(step);
+  }
+}
+
+void CheckpointStore::DropLeftovers(const std::vector<std::pair<std::string, Incarnation>>& alive) {
+  std::set<std::string> kept;
+  for (const auto& [worker, incarnation] : alive) kept.insert(IncomingName(worker, incarnation));
+  std::error_code error;
+  const std::string incoming = fmt::format("{}/{}", root_, kIncomingFolder);
+  for (fs::directory_iterator it(incoming, error), end; !error && it != end; it.increment(error)) {
+    std::error_code ignored;
+    if (!kept.contains(it->path().filename().string())) fs::remove_all(it->path(), ignored);
   }
 }
 

@@ -15,12 +15,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "common/ids.h"
 #include "server/core/job_machine.h"
 #include "server/core/messages.h"
 #include "server/edge/partial_store.h"
@@ -38,7 +40,8 @@ struct StateFileId {
 // Threads: any; of two uploads of one file the last to finish counts.
 class CheckpointStore {
  public:
-  // `keep` >= 1: the newest complete checkpoints that Trim leaves.
+  // `keep` >= 1: the newest complete checkpoints that Trim leaves. Deletes what an earlier
+  // coordinator was writing when it died; the caller holds the state directory's lock.
   CheckpointStore(std::string root, std::string job_id, uint64_t keep);
   ~CheckpointStore();
   CheckpointStore(const CheckpointStore&) = delete;
@@ -58,6 +61,9 @@ class CheckpointStore {
   // of later steps, which the journal does not know or has undone, complete ones beyond `keep`, and
   // incomplete ones of earlier steps.
   void Trim(uint64_t newest);
+
+  // Deletes what workers have left on their way into a shared folder, but for these processes.
+  void DropLeftovers(const std::vector<std::pair<std::string, Incarnation>>& alive);
 
   // A file of a complete checkpoint; step 0: of the newest. Errors: NotFound says what there is;
   // DataLoss names a damaged manifest.

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "common/sha256.h"
@@ -195,6 +196,29 @@ TEST_F(CheckpointStoreTest, ReadsWhatWorkersWroteThemselvesBeforeItIsComplete) {
   std::ofstream(root_ + "/step-10/local-w1.safetensors") << "local";
   EXPECT_OK(store_.Complete(RequestFor(10)));
   EXPECT_THAT(store_.CompleteSteps(), ElementsAre(10u));
+}
+
+TEST_F(CheckpointStoreTest, DropsWhatDeadWorkersLeftOnTheWayAndNothingOfTheLiving) {
+  const std::string incoming = root_ + "/incoming/";
+  const std::vector<std::string> folders = {"w1-00000000000000ab", "w1-00000000000000ac",
+                                            "w2-00000000000000ab"};
+  for (const std::string& name : folders) {
+    fs::create_directories(incoming + name);
+    std::ofstream(incoming + name + "/params.safetensors") << "half a fi";
+  }
+  store_.DropLeftovers({{"w1", {0xac}}, {"w3", {1}}});
+  EXPECT_FALSE(fs::exists(incoming + folders[0]));
+  EXPECT_TRUE(fs::exists(incoming + folders[1] + "/params.safetensors"));
+  EXPECT_FALSE(fs::exists(incoming + folders[2]));
+}
+
+TEST_F(CheckpointStoreTest, ANewCoordinatorDropsWhatTheLastOneWasWriting) {
+  PutAll(10);
+  ASSERT_OK(store_.Complete(RequestFor(10)));
+  std::ofstream(root_ + "/step-10/params.safetensors.tmp.77.3") << "half a fi";
+  const CheckpointStore next(root_, "digits-1", 2);
+  EXPECT_FALSE(fs::exists(root_ + "/step-10/params.safetensors.tmp.77.3"));
+  EXPECT_OK(next.Find({10, StateFile::kParameters, ""}));
 }
 
 TEST_F(CheckpointStoreTest, NamesADamagedManifest) {

@@ -46,8 +46,8 @@ std::string StateFileName(StateFile file, const std::string& worker) {
 }
 
 std::string SharedFolderSink::TemporaryPath(StateFile file) {
-  const std::string folder = fmt::format("{}/incoming/{}-{:016x}", options_.root(), options_.worker,
-                                         options_.incarnation.value);
+  const std::string folder = fmt::format("{}/{}/{}", options_.root(), kIncomingFolder,
+                                         IncomingName(options_.worker, options_.incarnation));
   std::error_code ignored;  // Writing the file says what is wrong.
   fs::create_directories(folder, ignored);
   return folder + "/" + StateFileName(file, options_.worker);
