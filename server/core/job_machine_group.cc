@@ -269,7 +269,7 @@ void JobMachine::Impl::On(Worker& worker, const Formed& message) {
   assembly_->formed[*rank] = message.state_hash;
   assembly_->stand_at[*rank] = message.step;
   if (!message.moments_zeroed) return;
-  Note("moments_zeroed",
+  Note(std::string(kMomentsZeroed),
        fmt::format("the optimizer's moments of {} were not finite and nobody in group {} had good "
                    "ones: they and its step count begin at zero",
                    worker.name, message.group),

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -143,6 +144,9 @@ struct RewindRecord {
   std::string reason;
   absl::Time at;
 };
+
+// The kind of a notice that says whose optimizer moments began at zero (rule 15).
+inline constexpr std::string_view kMomentsZeroed = "moments_zeroed";
 
 // One line of history for people: kind in snake_case, text in words; the rest for programs.
 struct NoticeRecord {

@@ -227,7 +227,11 @@ void Replayer::CheckContinuation(const OrderRecord& record) {
 
 void Replayer::Check(const OrderRecord& record) {
   ++report_.orders;
-  if (history_.open && history_.open->round == record.round) return CheckContinuation(record);
+  if (history_.open && history_.open->round == record.round) {
+    // A local round is given again, as it was, to those who go on from its partials.
+    return record.mode == RoundMode::kLocal ? ExpectSameOrder(record, *history_.open)
+                                            : CheckContinuation(record);
+  }
   ExpectSame("number", record.round, history_.last_round.Next());
   if (!history_.reference) {
     return Expect("its place", "before any worker was prepared", "after the reference");

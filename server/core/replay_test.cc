@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "server/core/job_machine.h"
 #include "server/core/messages.h"
 #include "server/core/records.h"
+#include "server/core/scripted_interruption.h"
 #include "server/core/scripted_round.h"
 #include "server/core/scripted_workers.h"
 #include "server/core/steady_rounds.h"
@@ -84,6 +86,84 @@ TEST(ReplayTest, AJournalOfAParallelRunComesOutTheSame) {
   mid.script.Run();
   ASSERT_TRUE(mid.script.finish);
   const ReplayReport report = Replay(mid.script.config, mid.script.records);
+  EXPECT_EQ(report.found, 0u) << FirstOf(report);
+}
+
+// The first round, of five parallel steps: c dies in the second one, a and b go on from there.
+std::vector<Record> Repaired() {
+  Script script(MidRound::Job(1, 3, true));
+  for (const char* name : {"a", "b", "c"}) {
+    ScriptedWorker& worker = script.Join(name);
+    worker.mute_ready = worker.mute_failed = true;
+  }
+  script.Run();
+  script.Break(*script.workers["c"]);
+  for (const char* name : {"a", "b"}) {
+    ScriptedWorker& worker = *script.workers[name];
+    const uint64_t step = name[0] == 'a' ? 1 : 2;  // b has the result that a lacks.
+    worker.stands_at = step;
+    Failed failed{worker.order->group, worker.order->round, 0, step, false, "",
+                  FailureCause::kPeer, "connection reset"};
+    failed.loss_sum = static_cast<double>(step);
+    script.Say(worker, failed);
+    script.Run();
+    worker.mute_ready = false;
+  }
+  script.Pass(absl::Seconds(12));
+  EXPECT_TRUE(script.finish);
+  EXPECT_TRUE(script.Noted("step_repaired"));
+  return script.records;
+}
+
+TEST(ReplayTest, AnOrderThatGoesOnWithARoundAfterARepairComesOutTheSame) {
+  const std::vector<Record> records = Repaired();
+  const ReplayReport report = Replay(MidRound::Job(1, 3, true), records);
+  EXPECT_EQ(report.found, 0u) << FirstOf(report);
+  EXPECT_FALSE(report.broken_off);
+  EXPECT_EQ(report.orders, report.commits + 1);
+}
+
+TEST(ReplayTest, AChangeInAnOrderThatGoesOnWithARoundIsFound) {
+  using Change = std::function<void(OrderRecord&)>;
+  const std::vector<std::pair<std::string, Change>> changes = {
+      {"first step", [](OrderRecord& r) { ++r.first_step, --r.length; }},
+      {"length", [](OrderRecord& r) { --r.length; }},
+      {"samples of rank 0", [](OrderRecord& r) { ++r.runs[0][0].first; }},
+      {"rates", [](OrderRecord& r) { ++r.rates_hash; }},
+      {"steps before", [](OrderRecord& r) { --r.so_far->steps; }},
+      {"samples before", [](OrderRecord& r) { ++r.so_far->samples; }},
+      {"contributors",
+       [](OrderRecord& r) {
+         r.so_far->contributors = {"a", "b"};
+       }},
+      {"ledger before", [](OrderRecord& r) { ++r.so_far->ledger.position; }},
+      {"no past", [](OrderRecord& r) { r.so_far.reset(); }},
+  };
+  for (const auto& [name, change] : changes) {
+    std::vector<Record> records = Repaired();
+    bool changed = false;
+    for (Record& record : records) {
+      auto* const order = std::get_if<OrderRecord>(&record);
+      if (order == nullptr || !order->so_far || changed) continue;
+      change(*order);
+      changed = true;
+    }
+    ASSERT_TRUE(changed) << name;
+    const ReplayReport report = Replay(MidRound::Job(1, 3, true), records);
+    ASSERT_GE(report.found, 1u) << name;
+    EXPECT_THAT(report.differences[0].where, HasSubstr("order of round 1")) << name;
+  }
+}
+
+TEST(ReplayTest, ARoundThatGoesOnFromItsPartialsComesOutTheSame) {
+  MachineConfig config = SavingJob();
+  config.checkpoint_every_steps = 3;
+  config.partials = true;
+  Interrupted job(4, config);
+  job.script.partial_step = 18;
+  job.Replace({"a", "b"});
+  ASSERT_TRUE(job.script.Noted("round_resumed"));
+  const ReplayReport report = Replay(config, job.script.records);
   EXPECT_EQ(report.found, 0u) << FirstOf(report);
 }
 
@@ -220,6 +300,17 @@ TEST(SteadyRoundsTest, AreAllOfAnUndisturbedRun) {
   EXPECT_EQ(steady.commits.size(), 8u);
   EXPECT_EQ(steady.members.size(), 2u);
   EXPECT_EQ(steady.ended_by, "");
+}
+
+TEST(SteadyRoundsTest, EndWhereMomentsBeganAtZero) {
+  Script script(SmallJob(1, 1));
+  ScriptedWorker& a = script.Join("a");
+  for (int i = 0; i < 1000 && script.Records<CommitRecord>().empty(); ++i) script.RunOne();
+  a.sick_moments = true;
+  script.Run();
+  const SteadyRounds steady = FindSteadyRounds(script.records);
+  EXPECT_EQ(steady.commits.size(), 2u);
+  EXPECT_THAT(steady.ended_by, HasSubstr("moments of a"));
 }
 
 TEST(SteadyRoundsTest, EndWithTheFirstChangeOfMembers) {

@@ -46,6 +46,10 @@ class Finder {
   bool See(const RewindRecord& record) {
     return End(fmt::format("the job went back to step {}", record.to_step));
   }
+  bool See(const NoticeRecord& record) {
+    return record.kind != kMomentsZeroed ||
+           End(fmt::format("moments of {} began at zero", record.worker));
+  }
   template <typename Other>
   bool See(const Other&) {
     return true;
