@@ -194,6 +194,54 @@ TEST(LeaveTest, ALeaverDoesNotWaitForAReduceThatHangs) {  // S75
   EXPECT_EQ(mid.a->exit_code, 5u);
 }
 
+// a and b save after their first round; a takes its time and wants to leave.
+struct MidSave {
+  explicit MidSave(double grace_seconds) : script(Config()) {
+    a = &script.Join("a");
+    a->mute_saved = true;
+    script.Join("b");
+    script.Run();
+    script.Say(*a, Leave{{}, 4, grace_seconds, "SIGTERM"});
+    script.Run();
+  }
+  static MachineConfig Config() {
+    MachineConfig config = SmallJob(1, 2);
+    config.checkpoint_every_steps = 4;
+    return config;
+  }
+  std::vector<std::string> FilesOfFirstCheckpoint() const {
+    return script.Records<CheckpointRecord>().at(0).local_files;
+  }
+  Script script;
+  ScriptedWorker* a = nullptr;
+};
+
+TEST(LeaveTest, ALeaverFinishesTheCheckpointThatIsBeingMade) {  // S75
+  MidSave mid(30);
+  ASSERT_EQ(mid.a->Heard<SaveNow>().size(), 1u);
+  EXPECT_FALSE(mid.a->exit_code);
+  const SaveNow save = mid.a->Heard<SaveNow>()[0];
+  Saved saved{save.group, save.round, save.step, {}};
+  for (const StateFile file : save.files) saved.files.push_back({file, 10, "hash"});
+  mid.script.Say(*mid.a, saved);
+  mid.script.Run();
+  EXPECT_EQ(mid.a->exit_code, 5u);
+  EXPECT_THAT(mid.FilesOfFirstCheckpoint(), ElementsAre("a", "b"));
+  EXPECT_FALSE(mid.script.Noted("save_repeated"));
+  ASSERT_TRUE(mid.script.finish);
+  EXPECT_EQ(mid.script.finish->exit_code, 0);
+}
+
+TEST(LeaveTest, ACheckpointThatOutlastsTheGraceIsMadeByTheOthers) {  // S75
+  MidSave mid(8);
+  mid.script.Pass(absl::Seconds(5));
+  EXPECT_FALSE(mid.a->exit_code);
+  mid.script.Pass(absl::Seconds(2));
+  EXPECT_EQ(mid.a->exit_code, 5u);
+  EXPECT_TRUE(mid.script.Noted("save_repeated"));
+  EXPECT_THAT(mid.FilesOfFirstCheckpoint(), ElementsAre("b"));
+}
+
 TEST(LeaveTest, AGroupThatIsBeingFormedIsLeftAtOnce) {  // S75
   Script script(SmallJob(1, 2));
   script.Join("a").mute_formed = true;

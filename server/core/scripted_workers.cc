@@ -351,6 +351,7 @@ void Script::AnswerWork(ScriptedWorker& worker, const CoordinatorMessage& messag
       Say(worker, Evaluated{evaluate->group, evaluate->round, 4, 3, 5, 0.1});
     }
   } else if (const auto* save = std::get_if<SaveNow>(&body)) {
+    if (worker.mute_saved) return;
     Saved saved{save->group, save->round, save->step, {}};
     for (StateFile file : save->files) saved.files.push_back({file, 10, "hash"});
     Say(worker, saved);

@@ -49,6 +49,7 @@ struct ScriptedWorker {
   bool mute_reduced = false;
   bool mute_failed = false;  // An Abort of its parallel steps is not answered.
   bool mute_evaluated = false;
+  bool mute_saved = false;
   bool cannot_read = false;  // Files of a checkpoint.
   bool cannot_read_partial = false;
   uint64_t last_round = ~uint64_t{0};  // It answers no later order.

@@ -374,22 +374,5 @@ TEST(MachineTest, GivesUpWhenTheCoordinatorIsAwayForTooLong) {
   EXPECT_EQ(c.LastCommand<Exit>()->code, kExitCoordinatorAway);
 }
 
-TEST(MachineTest, SaysLeaveAgainAndGoesWhenTheGraceIsOver) {
-  ScriptedCoordinator c;
-  Begin(c);
-  c.Happen(LeaveRequested{absl::Seconds(30), 12, "SIGTERM"});
-  ASSERT_NE(c.LastSaid<Leave>(), nullptr);
-  EXPECT_EQ(c.LastSaid<Leave>()->grace_seconds, 30);
-  c.LoseStream();
-  c.Pass(absl::Seconds(4));
-  c.Forget();
-  c.Welcome();
-  ASSERT_NE(c.LastSaid<Leave>(), nullptr);
-  EXPECT_EQ(c.LastSaid<Leave>()->grace_seconds, 26);
-  c.Pass(absl::Seconds(26));
-  ASSERT_NE(c.LastCommand<Exit>(), nullptr);
-  EXPECT_EQ(c.LastCommand<Exit>()->code, kExitLeft);
-}
-
 }  // namespace
 }  // namespace rondo::worker
