@@ -53,8 +53,10 @@ void JobMachine::Impl::ExcludeSick() {
     const std::string text =
         fmt::format("not finite in {} rounds in a row", config_.limits.not_finite_max);
     const absl::Time until = discipline_.NoteExclusion(worker->name, now_);
-    Note("worker_excluded", fmt::format("{}: {}; its name is barred for {}", worker->name, text,
-                                        absl::FormatDuration(until - now_)));
+    Note("worker_excluded",
+         fmt::format("{}: {}; its name is barred for {}", worker->name, text,
+                     absl::FormatDuration(until - now_)),
+         worker->name);
     LetGo(*worker, {GoodbyeReason::kExcluded, text, 1});
   }
 }
@@ -69,13 +71,14 @@ bool JobMachine::Impl::MakeWait(StreamId stream, const std::string& name) {
   const uint64_t losses = discipline_.Losses(name, now_);
   const std::string why = losses == 0 ? "its last process was told to leave"
                                       : fmt::format("{} processes of its name were lost", losses);
-  SayOn(stream, Wait{WaitReason::kCoolDown,
-                     fmt::format("'{}' may come in after {:.0f} s: {} (workers.cool_down_seconds)",
-                                 name, seconds, why),
-                     seconds});
+  const std::string text = fmt::format(
+      "'{}' may come in after {:.0f} s: {} (workers.cool_down_seconds)", name, seconds, why);
+  SayOn(stream, Wait{WaitReason::kCoolDown, text, seconds});
   Close(stream, "");
-  if (Worker* worker = roster_.Find(name); worker != nullptr && worker->gone()) {
+  Worker* worker = roster_.Find(name);
+  if (worker != nullptr && worker->gone() && worker->cools_down_until != until) {
     worker->cools_down_until = until;
+    Note("worker_cools_down", text, name);
   }
   return true;
 }
@@ -99,8 +102,10 @@ void JobMachine::Impl::On(Worker& worker, const Leave& message) {
     const absl::Duration grace = absl::Seconds(message.grace_seconds);
     worker.leaving = message;
     worker.leave_by = now_ + grace - MarginOf(grace);
-    Note("worker_leaves", fmt::format("{} wants to leave within {:.0f} s: {}", worker.name,
-                                      message.grace_seconds, message.text));
+    Note("worker_leaves",
+         fmt::format("{} wants to leave within {:.0f} s: {}", worker.name, message.grace_seconds,
+                     message.text),
+         worker.name);
   }
   if (IsLastHolder(worker)) return;
   const bool ordered =
@@ -108,7 +113,7 @@ void JobMachine::Impl::On(Worker& worker, const Leave& message) {
   if (ordered && (phase_ == Phase::kReducing || CanFinishOrder(worker, message))) return;
   const bool border_work = phase_ == Phase::kEvaluating || phase_ == Phase::kSaving;
   if (!ordered && border_work && IsMember(worker)) return;  // Until it is done, or time is up.
-  Note("worker_left", fmt::format("{} leaves at once", worker.name));
+  Note("worker_left", fmt::format("{} leaves at once", worker.name), worker.name);
   LetGo(worker, {GoodbyeReason::kLeft, "left on its own request", 5});
 }
 
@@ -116,7 +121,7 @@ void JobMachine::Impl::On(Worker& worker, const Leave& message) {
 void JobMachine::Impl::CheckLeaver(Worker& worker) {
   if (!worker.leaving || !worker.stream || IsLastHolder(worker)) return;
   if (now_ < worker.leave_by) return WakeAt(worker.leave_by);
-  Note("worker_left", fmt::format("{} leaves: its grace is nearly over", worker.name));
+  Note("worker_left", fmt::format("{} leaves: its grace is nearly over", worker.name), worker.name);
   LetGo(worker, {GoodbyeReason::kLeft, "left on its own request, its grace is nearly over", 5});
 }
 

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "server/core/job_machine.h"
 #include "server/core/scripted_round.h"
 #include "server/core/scripted_workers.h"
@@ -143,6 +146,7 @@ TEST(CoolDownTest, ANameThatComesAndDiesWaitsLongerEachTime) {  // S18
   EXPECT_GT(wait->retry_seconds, 8);
   EXPECT_LE(wait->retry_seconds, 10);
   EXPECT_THAT(wait->text, HasSubstr("3 processes of its name were lost"));
+  EXPECT_TRUE(job.script.Noted("worker_cools_down"));
   EXPECT_THAT(RowOf(job.script, "b").text, HasSubstr("losses under this name: 3"));
   EXPECT_THAT(RowOf(job.script, "b").text, HasSubstr("a new process waits"));
   job.script.Pass(absl::Seconds(10));

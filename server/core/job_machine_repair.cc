@@ -84,7 +84,8 @@ void JobMachine::Impl::LeaveOut(RoundMember& member, const std::string& why) {
   worker->holds.reset();  // Its moments are those of a step that nobody else is at.
   worker->debt = Debt::kAll;
   Note("left_out",
-       fmt::format("{} takes no further part in round {}: {}", member.name, round_->id, why));
+       fmt::format("{} takes no further part in round {}: {}", member.name, round_->id, why),
+       member.name);
   if (worker->stream) DropStream(*worker, why);
 }
 
