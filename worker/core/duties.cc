@@ -253,7 +253,10 @@ void Duties::Handle(const EvaluateDone& event, Outcome* out) {
 
 void Duties::Handle(const SaveNow& save, Outcome* out) {
   if (save.round != held_round_ || order_) return;
-  if (save_ && save_->what.step == save.step && save_->what.group == save.group) return;
+  // Asked again: once the coordinator has given a save up, it may want it after all.
+  const bool again = save_ && save_->what.step == save.step && save_->what.group == save.group;
+  if (again && save_->saved) out->messages.push_back(*save_->saved);
+  if (again && !save_->failed) return;
   save_ = SaveInWork{.what = save};
   out->commands.push_back(Save{save});
 }

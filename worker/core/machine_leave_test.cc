@@ -1,4 +1,4 @@
-// SIGTERM: the worker says that it wants to leave, and goes on with what it has in hand until the
+// Checkpoints, and SIGTERM: the worker says that it wants to leave, and goes on with what it has in hand until the
 // coordinator lets it go or its grace is over (rule 16).
 #include <gtest/gtest.h>
 
@@ -67,6 +67,23 @@ TEST(MachineLeaveTest, ASaveThatOutlastsTheGraceIsLeft) {  // S75
   c.Pass(absl::Seconds(1));
   ASSERT_NE(c.LastCommand<Exit>(), nullptr);
   EXPECT_EQ(c.LastCommand<Exit>()->code, kExitLeft);
+}
+
+TEST(MachineSaveTest, ASaveThatIsAskedForAgainIsSaidAgainOrTriedAgain) {
+  const SaveNow save{kGroup, {}, 8, {StateFile::kLocal}};
+  ScriptedCoordinator c;
+  Begin(c);
+  c.Hear(save);
+  c.Hear(save);
+  EXPECT_EQ(c.Count<Save>(), 1);
+  c.Happen(SaveStopped{SaveFailed{kGroup, {}, 8, "no room"}});
+  c.Hear(save);
+  EXPECT_EQ(c.Count<Save>(), 2);
+  c.Happen(SaveDone{Saved{kGroup, {}, 8, {{StateFile::kLocal, 10, "hash"}}}});
+  c.Forget();
+  c.Hear(save);
+  EXPECT_EQ(c.Count<Save>(), 0);
+  EXPECT_NE(c.LastSaid<Saved>(), nullptr);
 }
 
 }  // namespace
