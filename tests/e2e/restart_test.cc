@@ -188,6 +188,31 @@ TEST(StoppedRunTest, TheSameCommandGoesOnToTheModelOfTheUndisturbedRun) {  // S3
   EXPECT_EQ(model_of(state), model_of(undisturbed)) << "not the same bits";
 }
 
+// Its workers are known to be gone: nobody is waited for (workers.rewind_after_seconds is 300).
+TEST(KilledRunTest, TheSameCommandGoesOnAtOnceWithFewerWorkers) {  // S36
+  DigitsJob job;
+  job.schedule = "{kind: constant, steps: 2000, peak: 0.01}";
+  job.sync = "{policy: constant, base_steps: 8}";
+  job.batch = "{global: 16}";
+  job.more = "checkpoint: {every_steps: 40}\n";
+  const std::string folder = MakeJobFolder(job);
+  const std::string state = NewFolder("state");
+  Program run(RondoRun(folder + "/job.yaml", 3, state));
+  ASSERT_TRUE(run.WaitForFile(state + "/coordinator.address"));
+  {
+    Program watch(Rondo({"watch", "--state", state, "--from", "1", "--json"}));
+    ASSERT_FALSE(watch.WaitForLine("\"first_step\":200").empty());
+  }
+  run.Signal(SIGKILL);
+  run.Wait();
+  Ended again;
+  do {  // Its coordinator dies with it, in a moment.
+    again = RunToEnd(RondoRun(folder + "/job.yaml", 1, state));
+  } while (again.exit_code == 2 && again.err.find("another coordinator") != std::string::npos);
+  EXPECT_EQ(again.exit_code, 0) << again;
+  EXPECT_EQ(JsonLines(again.out).back()["steps"], 2000);
+}
+
 TEST(DamagedJournalTest, IsRefusedWithAWayOut) {
   DigitsJob job;
   job.schedule = "{kind: constant, steps: 100000000, peak: 0.01}";
