@@ -111,7 +111,7 @@ TEST(MachineTermTest, SaysThatTheMomentsItHoldsAreNotFiniteUntilAGroupHasHealedT
   Begin(c);
   c.Hear(ScriptedCoordinator::MakeOrder(kGroup, kFirst, Mode::kLocal));
   c.Happen(StepsDone{ScriptedCoordinator::MakeReady(kGroup, kFirst)});
-  c.LoseStream();
+  StayAway(c, 1);
   EXPECT_TRUE(c.LastSaid<Hello>()->returning->finite);
   Welcome welcome;
   welcome.assembly = kGroup;
@@ -122,7 +122,7 @@ TEST(MachineTermTest, SaysThatTheMomentsItHoldsAreNotFiniteUntilAGroupHasHealedT
   reduced.finite = false;
   c.Happen(ReduceDone{reduced});
   c.Hear(Commit{kGroup, kFirst, 1, 77, 14});
-  c.LoseStream();
+  StayAway(c, 1);
   EXPECT_EQ(c.LastSaid<Hello>()->returning->round, kFirst);
   EXPECT_FALSE(c.LastSaid<Hello>()->returning->finite);
   c.Welcome(welcome);
@@ -131,7 +131,7 @@ TEST(MachineTermTest, SaysThatTheMomentsItHoldsAreNotFiniteUntilAGroupHasHealedT
   assemble.round = kFirst;
   assemble.members = ScriptedCoordinator::Members(StateNeed::kMoments);
   c.Form(kGroup.Next(), assemble);
-  c.LoseStream();
+  StayAway(c, 1);
   EXPECT_TRUE(c.LastSaid<Hello>()->returning->finite);
 }
 
@@ -142,12 +142,12 @@ TEST(MachineTermTest, AnOrderDroppedAfterStepsThatWereNotFiniteLeavesItsMoments)
   Ready ready = ScriptedCoordinator::MakeReady(kGroup, kFirst);
   ready.finite = false;
   c.Happen(StepsDone{ready});
-  c.LoseStream();
+  StayAway(c, 1);
   Welcome welcome;
   welcome.assembly = kGroup;
   welcome.order_fate = OrderFate::kWithdrawn;
   c.Welcome(welcome);
-  c.LoseStream();
+  StayAway(c, 1);
   EXPECT_FALSE(c.LastSaid<Hello>()->returning->order.has_value());
   EXPECT_FALSE(c.LastSaid<Hello>()->returning->finite);
 }
