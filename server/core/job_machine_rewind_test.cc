@@ -188,7 +188,7 @@ TEST(RewindTest, FewerAndOtherWorkersGoOnAtOnceWhenTheFormerProcessesAreKnownToB
 }
 
 TEST(RewindTest, ANewTermThatKnowsNothingWaitsAndSaysForWhomAndByWhichKey) {
-  MachineConfig config = SavingJob();
+  MachineConfig config = SavingJob(3);  // A place is left.
   config.workers_min = 1;
   Interrupted job(4, config);
   const auto next = BeginAnew(job, /*fresh=*/false, {"z"});
