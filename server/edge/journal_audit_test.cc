@@ -37,8 +37,10 @@ class JournalAuditTest : public testing::Test {
     commit.round = {1};
     commit.length = 4;
     commit.mean_loss = std::numeric_limits<double>::quiet_NaN();
-    EXPECT_OK((*journal)->Write({TermRecord{{1}, absl::UnixEpoch()}, commit}));
-    EXPECT_OK((*journal)->Write({NoticeRecord{absl::UnixEpoch(), "ended", "done"}}));
+    // Finer than what a record keeps.
+    const absl::Time at = absl::FromUnixNanos(1'700'000'000'123'456'789);
+    EXPECT_OK((*journal)->Write({TermRecord{{1}, at}, commit}));
+    EXPECT_OK((*journal)->Write({NoticeRecord{at, "ended", "done"}}));
   }
   std::string path() const { return dir_ + "/journal.db"; }
   // "table seq" of what is odd.

@@ -21,7 +21,8 @@ namespace {
 
 constexpr double kNoAccuracy = std::numeric_limits<double>::quiet_NaN();  // NULL, to SQLite.
 
-double Seconds(absl::Time time) { return absl::ToDoubleSeconds(time - absl::UnixEpoch()); }
+// As the record has it: a copy made from the records has the same columns.
+double Seconds(absl::Time time) { return static_cast<double>(absl::ToUnixMicros(time)) / 1e6; }
 
 std::string Hex(uint64_t value) { return fmt::format("{:016x}", value); }
 
