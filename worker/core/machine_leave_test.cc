@@ -1,5 +1,5 @@
-// Checkpoints, and SIGTERM: the worker says that it wants to leave, and goes on with what it has in hand until the
-// coordinator lets it go or its grace is over (rule 16).
+// Checkpoints, and SIGTERM: the worker says that it wants to leave, and goes on with what it has in
+// hand until the coordinator lets it go or its grace is over (rule 16).
 #include <gtest/gtest.h>
 
 #include "absl/time/time.h"
