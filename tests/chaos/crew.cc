@@ -46,9 +46,9 @@ bool Crew::StartCoordinator(const std::string& listen) {
   // The file of a former life would be taken for this one's.
   const std::string address_file = e2e::NewFolder("address") + "/address";
   coordinator_.reset();
-  coordinator_.emplace(std::vector<std::string>{e2e::Runfile("server/rondo-coordinator"), "--job",
-                                                folder_ + "/job.yaml", "--state", state_dir_,
-                                                "--address-file", address_file});
+  coordinator_.emplace(std::vector<std::string>{
+      e2e::Runfile("server/rondo-coordinator"), "--job", folder_ + "/job.yaml", "--state",
+      state_dir_, "--listen", listen, "--address-file", address_file});
   logs_.push_back(coordinator_->log_path());
   if (!coordinator_->WaitForFile(address_file, kPatience)) return false;
   coordinator_address_ = e2e::ReadFile(address_file);
