@@ -62,7 +62,8 @@ def first_catch(build, bin_dir, fault, seeds):
             build(SMALL_WORLDS_TEST)
             command = [bin_dir / 'small_worlds' / 'small_worlds_test']
         else:
-            command = [bin_dir / 'replay', f'--weather={name}', f'--seeds={seeds}']
+            count = max(seeds, fault.seeds) if name in likely else seeds
+            command = [bin_dir / 'replay', f'--weather={name}', f'--seeds={count}']
         run = subprocess.run(command, env=env, capture_output=True, text=True)
         if run.returncode != 0:
             last = (run.stdout.strip().splitlines() or [f'crash {run.returncode}'])[-1]
