@@ -10,6 +10,7 @@
 #include <system_error>
 #include <vector>
 
+#include "common/log.h"
 #include "common/nearest.h"
 #include "common/version.h"
 #include "server/cli/exit_code.h"
@@ -51,6 +52,8 @@ std::string UsageText(const CLI::App& app, const std::string& verb, const std::s
 }
 
 int Main(int argc, char** argv) {
+  // `replay --train` has a coordinator in this process: standard output is not for its lines.
+  SetUpLog(LogFormat::kText, LogLevel::kWarning, "rondo", "");
   CLI::App app("Trains one model on many workers in rounds, and tells what happened", "rondo");
   app.require_subcommand(1);
   app.set_version_flag("--version", fmt::format("rondo {}", kVersion));
