@@ -73,7 +73,7 @@ void InCollectiveOfStep(Crew* crew, Cue* cue) {
     return To(p, victim, ToWorker::kOrder) && p.to_worker->order().round() == kRoundOfFaults;
   });
   Trap& stuck = LookForProgress(crew, cue->victim, [](const v1::Progress& progress) {
-    return progress.round() == kRoundOfFaults && progress.stalled_seconds() > 0.1;
+    return progress.round() == kRoundOfFaults && progress.activity() == v1::ACTIVITY_REDUCING;
   });
   for (int i = 0; i < crew->size(); ++i) cue->closed.push_back(&crew->door(i));
   cue->reach = [&order, &stuck, closed = cue->closed] {
