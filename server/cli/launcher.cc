@@ -187,10 +187,11 @@ void Launcher::Attend(const std::string& address) {
 }
 
 void Launcher::WaitForWorkers() {
-  // Workers leave by themselves when the job has ended, and look for a dead coordinator for long.
+  // Workers leave by themselves when the job has ended. They would look for a dead coordinator for
+  // long, and meet the next one under the names of that one's workers.
   const bool told = !coordinator_->end()->signalled;
   for (int signal_number : {0, SIGTERM, SIGKILL}) {
-    if (signal_number == 0 && !told) continue;
+    if (!told && signal_number != SIGKILL) continue;
     for (Process& worker : workers_) {
       if (signal_number != 0) worker.Signal(signal_number);
     }

@@ -104,6 +104,29 @@ while came < 2: came += len(os.read(door, 2))
   EXPECT_EQ(LastLines(folder_ + "/state/logs/worker-1.log", 1), "worker-1 came\n");
 }
 
+TEST_F(LauncherTest, WorkersOfACoordinatorThatWasKilledAreNotAskedToLeave) {
+  const std::string coordinator = R"(#!/usr/bin/env python3
+import os, sys
+os.mkfifo(sys.argv[sys.argv.index("--files") + 1] + "/door")
+)" + std::string(kListen) + R"(
+door = os.open(sys.argv[sys.argv.index("--files") + 1] + "/door", os.O_RDWR)
+os.read(door, 1)
+os.kill(os.getpid(), signal.SIGKILL)
+)";
+  const std::string worker = R"(#!/usr/bin/env python3
+import signal, sys
+folder = sys.argv[sys.argv.index("--files") + 1]
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+with open(folder + "/door", "w") as door:
+    door.write("x")
+signal.sigwait([signal.SIGTERM])
+open(folder + "/asked", "w").close()
+)";
+  ASSERT_OK_AND_ASSIGN(const int code, Launch(coordinator, worker, 1));
+  EXPECT_EQ(code, 1);
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/asked"));
+}
+
 TEST_F(LauncherTest, StopsTheCoordinatorAndEndsWithTheWorkersCodeWhenOneIsRefused) {
   ASSERT_OK_AND_ASSIGN(const int code, Launch(std::string(kListen) + kUntilTerm,
                                               "#!/bin/sh\necho data differs >&2\nexit 3\n", 1));
