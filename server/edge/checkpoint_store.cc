@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <system_error>
@@ -39,6 +38,12 @@ std::string_view KindName(StateFile file) {
 
 std::vector<uint64_t> StepsIn(const std::string& root) {
   return NumbersIn(root, kStepFolderPrefix);
+}
+
+// Discarded, as nlohmann calls it, if it cannot be parsed.
+nlohmann::json ReadManifest(const std::string& folder) {
+  std::ifstream stream(fmt::format("{}/{}", folder, kManifestFile), std::ios::binary);
+  return nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
 }
 
 // Those of AtomicFile.
@@ -226,6 +231,31 @@ std::vector<uint64_t> CheckpointStore::CompleteSteps() const {
   return steps;
 }
 
+absl::Status CheckpointStore::CheckBelong(RoundId last_round) const {
+  for (const uint64_t step : CompleteSteps()) {
+    const std::string folder = StepFolder(step);
+    const auto manifest = ReadManifest(folder);
+    const bool readable = manifest.is_object() && manifest.contains("job") &&
+                          manifest["job"].is_string() && manifest.contains("round") &&
+                          manifest["round"].is_number_unsigned();
+    if (!readable) continue;  // Whoever wants it is told.
+    if (const std::string job = manifest["job"].get<std::string>(); job != job_id_) {
+      return absl::FailedPreconditionError(fmt::format(
+          "{} is a checkpoint of another job, {}: use another --state directory for this "
+          "one, or move the checkpoint away",
+          folder, job));
+    }
+    if (const auto round = manifest["round"].get<uint64_t>(); round > last_round.value) {
+      return absl::FailedPreconditionError(fmt::format(
+          "{} was made after round {}, but the journal beside it ends with round {}: newer records "
+          "are missing. Put journal.db back together with its journal.db-wal, or, to train again "
+          "from there, move that checkpoint away",
+          folder, round, last_round.value));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<StoredFile> CheckpointStore::Find(const StateFileId& id) const {
   ASSIGN_OR_RETURN(const std::string name, StateFileName(id.file, id.worker));
   const std::vector<uint64_t> complete = CompleteSteps();
@@ -239,9 +269,7 @@ absl::StatusOr<StoredFile> CheckpointStore::Find(const StateFileId& id) const {
                     step, root_, fmt::join(complete, ", ")));
   }
   const std::string path = fmt::format("{}/{}", StepFolder(step), kManifestFile);
-  std::ifstream stream(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  const auto manifest = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const auto manifest = ReadManifest(StepFolder(step));
   try {
     for (const auto& file : manifest.at("files")) {
       if (file.at("name").get<std::string>() != name) continue;

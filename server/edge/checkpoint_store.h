@@ -52,6 +52,11 @@ class CheckpointStore {
   absl::StatusOr<std::unique_ptr<StateUpload>> Begin(const StateFileId& id, uint64_t size,
                                                      const std::string& sha256);
 
+  // No complete checkpoint here is another job's, or was made after a round that the journal, whose
+  // newest order is `last_round`, knows nothing of: Trim would delete it. Errors:
+  // FailedPrecondition names the checkpoint and the ways out.
+  absl::Status CheckBelong(RoundId last_round) const;
+
   // All parts are here with the given size and hash: writes the manifest. What did not come by
   // Begin, because its worker wrote it to a shared folder, is read and hashed. Errors:
   // FailedPrecondition names the part that is missing or differs; Unavailable the disk's reason.

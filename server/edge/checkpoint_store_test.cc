@@ -75,6 +75,21 @@ TEST_F(CheckpointStoreTest, AFileIsThereOnceItsHashIsRight) {
   EXPECT_EQ(ReadAll(file.path), "content");
 }
 
+TEST_F(CheckpointStoreTest, CheckpointsThatTheJournalCannotKnowAreNoReasonToBegin) {
+  EXPECT_OK(store_.CheckBelong({0}));
+  PutAll(20);
+  ASSERT_OK(store_.Complete(RequestFor(20)));
+  EXPECT_OK(store_.CheckBelong({2}));
+  EXPECT_OK(store_.CheckBelong({3}));
+  EXPECT_THAT(store_.CheckBelong({1}), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                                HasSubstr("step-20 was made after round 2")));
+  const CheckpointStore of_another_job(root_, "digits-2", 2);
+  EXPECT_THAT(of_another_job.CheckBelong({3}), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                                        HasSubstr("of another job, digits-1")));
+  std::ofstream(root_ + "/step-20/manifest.json") << "{";
+  EXPECT_OK(store_.CheckBelong({1}));
+}
+
 TEST_F(CheckpointStoreTest, AnEmptyFileIsAFile) {
   ASSERT_OK_AND_ASSIGN(const StoredFile file, Put({10, StateFile::kBuffers, ""}, ""));
   EXPECT_TRUE(fs::exists(file.path));

@@ -150,6 +150,7 @@ absl::StatusOr<int> Serve(const Flags& flags, const StateDir& dir, Run run, bool
     Report(same);
     return kExitRefused;
   }
+  const RoundId last_round = run.history.last_round;
   const JobFacts facts{job, term, config.schedule, config.policy};
   RealClock clock;
   Coordinator coordinator(std::make_unique<CoreMachine>(std::move(config), std::move(run.history)),
@@ -158,6 +159,10 @@ absl::StatusOr<int> Serve(const Flags& flags, const StateDir& dir, Run run, bool
   RETURN_IF_ERROR(LinkSharedCheckpoints(dir, job, flags.files_dir));
   CheckpointStore store(dir.checkpoints_path(), job.id(),
                         static_cast<uint64_t>(job.checkpoint().keep()));
+  if (const absl::Status belong = store.CheckBelong(last_round); !belong.ok()) {
+    coordinator.Stop();
+    return belong;
+  }
   CheckpointCompleter completer(&store, &coordinator);
   TrainingService training(&coordinator, &store, {job, SessionLimitsFromJob(job)});
   JobsService jobs(&coordinator, run.journal.reader.get(), facts);
