@@ -367,7 +367,7 @@ void JobMachine::Impl::ReportGlobalBatch(size_t members) {
   reported_batch_ = batch;
 }
 
-bool JobMachine::Impl::EndAssembly(const std::string& failure) {
+bool JobMachine::Impl::EndAssembly(std::string failure) {
   const GroupId id = assembly_->group.id;
   Note("group_failed", fmt::format("group {}: {}", id, failure), "",
        absl::ToDoubleSeconds(now_ - assembly_->began));

@@ -166,7 +166,7 @@ class JobMachine::Impl {
   // `step`: what Assemble says; by default the committed one.
   bool BeginGroup(Purpose purpose, std::vector<Member> members,
                   std::optional<uint64_t> step = std::nullopt);
-  bool EndAssembly(const std::string& failure);
+  bool EndAssembly(std::string failure);
   bool FormedGroup();
   bool CheckFormed();
   void ReportGlobalBatch(size_t members);

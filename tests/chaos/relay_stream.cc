@@ -93,7 +93,11 @@ void RelayStream::CarryOn() {
   coordinator_ = stub_->Attend(&onward_);
   std::thread back([this] { CarryBack(); });
   for (; message; message = NextFromWorker()) {
-    if (parts_.pass_on(worker_, &*message) && !coordinator_->Write(*message)) break;
+    if (!parts_.pass_on(worker_, &*message)) {
+      onward_.TryCancel();  // Nothing arrives on a stream that has lost what went before.
+      break;
+    }
+    if (!coordinator_->Write(*message)) break;
   }
   coordinator_->WritesDone();
   back.join();
@@ -102,7 +106,10 @@ void RelayStream::CarryOn() {
 void RelayStream::CarryBack() {
   v1::CoordinatorMessage message;
   while (coordinator_->Read(&message)) {
-    if (!parts_.pass_back(worker_, &message)) continue;
+    if (!parts_.pass_back(worker_, &message)) {
+      onward_.TryCancel();
+      break;
+    }
     absl::MutexLock lock(&mutex_);
     to_worker_.push_back(message);
     WriteNext();

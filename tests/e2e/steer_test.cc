@@ -169,7 +169,7 @@ TEST(ReplayTest, TrainsAgainToTheSameParametersAndFindsWhatWasChanged) {
   const Ended trained = RunToEnd(ReplayTrain(folder));
   EXPECT_EQ(trained.exit_code, 1) << trained;
   const json other = JsonLines(trained.out).back();
-  EXPECT_EQ(other["found"], 0);
+  EXPECT_EQ(other["found"], 0) << other;
   EXPECT_EQ(other["train"]["difference"]["round"], 3);
   EXPECT_EQ(other["train"]["difference"]["what"], "state hash");
 

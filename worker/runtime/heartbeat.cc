@@ -1,8 +1,15 @@
 #include "worker/runtime/heartbeat.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace rondo::worker {
+namespace {
+
+// The period changes while it is waited for: a job's own comes with Welcome.
+constexpr absl::Duration kPeriodLook = absl::Milliseconds(100);
+
+}  // namespace
 
 Heartbeat::Heartbeat(HeartbeatParts parts) : parts_(std::move(parts)), thread_([this] { Run(); }) {}
 
@@ -17,11 +24,13 @@ Heartbeat::~Heartbeat() {
 void Heartbeat::Run() {
   ProgressReader reader;
   while (true) {
-    const absl::Duration period = parts_.period();
-    {
+    absl::Duration waited;
+    for (absl::Duration left = parts_.period(); left > absl::ZeroDuration();
+         left = parts_.period() - waited) {
+      const absl::Duration piece = std::min(left, kPeriodLook);
       absl::MutexLock lock(&mutex_);
-      mutex_.AwaitWithTimeout(absl::Condition(&stopping_), period);
-      if (stopping_) return;
+      if (mutex_.AwaitWithTimeout(absl::Condition(&stopping_), piece)) return;
+      waited += piece;
     }
     parts_.beat(reader.Read(*parts_.gauges, parts_.clock->Now()));
   }

@@ -20,7 +20,7 @@ namespace rondo::worker {
 struct HeartbeatParts {
   const LoopGauges* gauges = nullptr;
   Clock* clock = nullptr;
-  std::function<absl::Duration()> period;  // Asked before each wait.
+  std::function<absl::Duration()> period;  // Asked again and again while it is waited for.
   std::function<void(const Progress&)> beat;
 };
 

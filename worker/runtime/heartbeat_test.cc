@@ -48,5 +48,18 @@ TEST(HeartbeatTest, BeatsUntilItIsDestroyed) {
   third.WaitForNotification();
 }
 
+TEST(HeartbeatTest, AShorterPeriodHoldsAtOnce) {
+  LoopGauges gauges;
+  RealClock clock;
+  absl::Notification beaten;
+  int asked = 0;
+  const Heartbeat heartbeat({&gauges, &clock,
+                             [&] { return ++asked == 1 ? absl::Hours(1) : absl::Milliseconds(1); },
+                             [&](const Progress&) {
+                               if (!beaten.HasBeenNotified()) beaten.Notify();
+                             }});
+  beaten.WaitForNotification();
+}
+
 }  // namespace
 }  // namespace rondo::worker
