@@ -117,27 +117,43 @@ TEST(SteerTest, ADrainedWorkerLeavesWithCodeZeroAndTheOthersTrainOn) {  // S18, 
   EXPECT_EQ(running.Ask({"replay"})["same"], true);
 }
 
-// Changes the record of the round's commit, and the column of its hash.
+// Changes the round's record in `table`, commits or orders.
+template <typename Message>
+Message Tamper(SqliteDatabase& db, const std::string& table, uint64_t round,
+               void (*change)(Message*)) {
+  Message message;
+  {
+    auto select = db.Prepare(fmt::format("SELECT record FROM {} WHERE round = ?", table).c_str());
+    EXPECT_TRUE(select.ok());
+    EXPECT_TRUE(*select->Bind(round).Step());
+    const auto bytes = server::Unseal(select->Bytes(0));
+    EXPECT_TRUE(bytes.ok() && message.ParseFromString(std::string(*bytes)));
+  }
+  change(&message);
+  auto update = db.Prepare(fmt::format("UPDATE {} SET record = ? WHERE round = ?", table).c_str());
+  EXPECT_TRUE(update.ok());
+  EXPECT_TRUE(update->BindBlob(server::Seal(message.SerializeAsString())).Bind(round).Run().ok());
+  return message;
+}
+
+// Changes the commit's record and the column of its hash.
 void TamperWithCommit(const std::string& state, uint64_t round, void (*change)(v1::CommitRecord*)) {
   auto db = SqliteDatabase::Open(state + "/journal.db", SqliteMode::kReadWrite);
   ASSERT_TRUE(db.ok()) << db.status();
-  v1::CommitRecord commit;
-  {
-    auto select = db->Prepare("SELECT record FROM commits WHERE round = ?");
-    ASSERT_TRUE(select.ok());
-    ASSERT_TRUE(*select->Bind(round).Step());
-    const auto bytes = server::Unseal(select->Bytes(0));
-    ASSERT_TRUE(bytes.ok() && commit.ParseFromString(std::string(*bytes)));
-  }
-  change(&commit);
-  auto update = db->Prepare("UPDATE commits SET record = ?, state_hash = ? WHERE round = ?");
+  const v1::CommitRecord commit = Tamper(*db, "commits", round, change);
+  auto update = db->Prepare("UPDATE commits SET state_hash = ? WHERE round = ?");
   ASSERT_TRUE(update.ok());
   const std::string hash = fmt::format("{:016x}", commit.state_hash());
-  ASSERT_TRUE(update->BindBlob(server::Seal(commit.SerializeAsString()))
-                  .BindText(hash)
-                  .Bind(round)
-                  .Run()
-                  .ok());
+  ASSERT_TRUE(update->BindText(hash).Bind(round).Run().ok());
+}
+
+// Changes the hash of the state that the round begins from.
+void TamperWithBase(const std::string& state, uint64_t round) {
+  auto db = SqliteDatabase::Open(state + "/journal.db", SqliteMode::kReadWrite);
+  ASSERT_TRUE(db.ok()) << db.status();
+  Tamper<v1::OrderRecord>(*db, "orders", round, [](v1::OrderRecord* order) {
+    order->set_base_hash(order->base_hash() + 1);
+  });
 }
 
 std::vector<std::string> ReplayTrain(const std::string& folder) {
@@ -163,16 +179,15 @@ TEST(ReplayTest, TrainsAgainToTheSameParametersAndFindsWhatWasChanged) {
   EXPECT_EQ(same["train"]["ended_by"], "");
 
   // Another state than the one that was trained: only --train can tell.
-  // The last one: the order after any other names the hash, too.
-  const uint64_t last = summary["rounds"];
-  TamperWithCommit(folder + "/state", last, [](v1::CommitRecord* commit) {
+  TamperWithCommit(folder + "/state", 3, [](v1::CommitRecord* commit) {
     commit->set_state_hash(commit->state_hash() + 1);
   });
+  TamperWithBase(folder + "/state", 4);
   const Ended trained = RunToEnd(ReplayTrain(folder));
   EXPECT_EQ(trained.exit_code, 1) << trained;
   const json other = JsonLines(trained.out).back();
   ASSERT_EQ(other["found"], 0) << other;
-  EXPECT_EQ(other["train"]["difference"]["round"], last);
+  EXPECT_EQ(other["train"]["difference"]["round"], 3);
   EXPECT_EQ(other["train"]["difference"]["what"], "state hash");
 
   TamperWithCommit(folder + "/state", 3,
