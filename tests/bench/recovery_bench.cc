@@ -43,6 +43,9 @@ struct Flags {
   std::vector<std::string> places = {"training", "reduce", "coordinator"};
 };
 
+// Longer than the second after which a worker takes its stream for one that works.
+constexpr absl::Duration kStreamWorks = absl::Milliseconds(1500);
+
 struct Times {
   std::vector<double> commit_ms;
   std::vector<double> notice_ms;
@@ -130,8 +133,13 @@ void KillInReduce(Crew* crew, int victim, Times* times) {
   times->commit_ms.push_back(MillisSince(killed, commit.sprung_at()));
 }
 
+// The coordinator is killed once every stream to it has worked for a while: workers that lose
+// stream after stream pause longer and longer before they dial again.
 void KillCoordinator(Crew* crew, Times* times) {
-  Await(NextCommit(crew), "commit before a kill of the coordinator", *crew);
+  const absl::Time rested = absl::Now() + kStreamWorks;
+  do {
+    Await(NextCommit(crew), "commit before a kill of the coordinator", *crew);
+  } while (absl::Now() < rested);
   const absl::Time killed = absl::Now();
   crew->KillCoordinator();
   Trap& commit = NextCommit(crew);
