@@ -246,6 +246,8 @@ const Bad kBad[] = {
     {"images: train-images-idx3-ubyte", "images: /etc/passwd", 7, "data.train.images", "absolute"},
     {"images: train-images-idx3-ubyte", "images: a/../../b", 7, "data.train.images", "'..'"},
     {"images: train-images-idx3-ubyte", "images: \"a\\nb\"", 7, "data.train.images", "one line"},
+    {"wait_seconds: 30", "wait_seconds: 1e-12", 17, "workers.wait_seconds", "0 or at least 0.001"},
+    {"seed: 1", "seed: 1\nlimits: {abort_seconds: 1e-12}", 3, "limits.abort_seconds", "from 0.001"},
     {"seed: 1", "seed: 1\nlimits: {silent_seconds: 0.5}", 3, "limits.silent_seconds", "heartbeat"},
     {"seed: 1", "seed: 1\nlimits: {lost_seconds: 2}", 3, "limits.lost_seconds", "silent"},
     // Keys that exclude each other or that the kind does not use.

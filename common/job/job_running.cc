@@ -12,8 +12,19 @@ namespace {
 constexpr int64_t kMembersByDefault = 16;
 // A week: longer than any limit that still means something.
 constexpr RealRange kSeconds = {.min = 0, .max = 604'800};
-constexpr RealRange kSomeSeconds = {.min = 0, .above_min = true, .max = 604'800};
+// A thousandth: nothing here is told apart in less, and a limit near zero is always over.
+constexpr double kSecondsMin = 0.001;
+constexpr RealRange kSomeSeconds = {.min = kSecondsMin, .max = 604'800};
 constexpr IntRange kSteps = {.min = 0, .max = kJobStepsMax};
+
+// 0 says "not at all".
+double SecondsOrNone(Section& section, const char* key, double fallback) {
+  const double seconds = section.Real(key, kSeconds).value_or(fallback);
+  if (seconds > 0 && seconds < kSecondsMin) {
+    section.Fail(key, fmt::format("must be 0 or at least {}, not {}", kSecondsMin, seconds));
+  }
+  return seconds;
+}
 
 // A step's samples are shared among the members; nobody may come away empty.
 void CheckShares(Section& section, std::optional<int64_t> given, const v1::Job& job) {
@@ -30,9 +41,9 @@ void CheckShares(Section& section, std::optional<int64_t> given, const v1::Job& 
 
 // For names under which processes keep dying.
 void ReadCoolDown(Section& section, v1::Workers* workers) {
-  workers->set_cool_down_seconds(section.Real("cool_down_seconds", kSeconds).value_or(10));
-  workers->set_cool_down_max_seconds(section.Real("cool_down_max_seconds", kSeconds)
-                                         .value_or(std::max(300.0, workers->cool_down_seconds())));
+  workers->set_cool_down_seconds(SecondsOrNone(section, "cool_down_seconds", 10));
+  workers->set_cool_down_max_seconds(SecondsOrNone(section, "cool_down_max_seconds",
+                                                   std::max(300.0, workers->cool_down_seconds())));
   workers->set_losses_free(section.Int("losses_free", {.min = 0, .max = 1'000'000}).value_or(2));
   workers->set_forgive_seconds(section.Real("forgive_seconds", kSomeSeconds).value_or(600));
   if (workers->cool_down_max_seconds() < workers->cool_down_seconds()) {
@@ -98,9 +109,9 @@ void ReadWorkers(Section& root, ReadLog* log, std::optional<int64_t> given, v1::
     workers->set_max(std::max(workers->max(), *given));
   }
   CheckShares(section, given, *job);
-  workers->set_wait_seconds(section.Real("wait_seconds", kSeconds).value_or(30));
-  workers->set_return_seconds(section.Real("return_seconds", kSeconds).value_or(0.5));
-  workers->set_give_up_seconds(section.Real("give_up_seconds", kSeconds).value_or(0));
+  workers->set_wait_seconds(SecondsOrNone(section, "wait_seconds", 30));
+  workers->set_return_seconds(SecondsOrNone(section, "return_seconds", 0.5));
+  workers->set_give_up_seconds(SecondsOrNone(section, "give_up_seconds", 0));
   workers->set_rewind_after_seconds(
       section.Real("rewind_after_seconds", kSomeSeconds).value_or(300));
   ReadCoolDown(section, workers);
@@ -153,8 +164,7 @@ void ReadLimits(Section& root, ReadLog* log, v1::Limits* limits) {
   limits->set_collective_seconds(seconds("collective_seconds", 30));
   limits->set_abort_seconds(seconds("abort_seconds", 10));
   limits->set_stall_seconds(seconds("stall_seconds", 60));
-  limits->set_coordinator_away_seconds(
-      section.Real("coordinator_away_seconds", kSeconds).value_or(600));
+  limits->set_coordinator_away_seconds(SecondsOrNone(section, "coordinator_away_seconds", 600));
   limits->set_attempts(section.Int("attempts", {.min = 1, .max = 1000}).value_or(5));
   limits->set_report_seconds(seconds("report_seconds", 1));
   limits->set_evaluate_seconds(seconds("evaluate_seconds", 3600));

@@ -54,6 +54,13 @@ absl::Status ParsePorts(const std::string& text, Flags* flags) {
   return absl::OkStatus();
 }
 
+absl::Status CheckSeconds(std::string_view flag, double seconds) {
+  constexpr double kMin = 0.001;
+  if (seconds == 0 || seconds >= kMin) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("{}: must be 0 or at least {}, not {}", flag, kMin, seconds));
+}
+
 // What CLI11 gives as text or leaves open.
 struct Texts {
   std::string device = "cpu";
@@ -79,6 +86,8 @@ absl::Status Check(const Texts& texts, Flags* flags) {
     return absl::InvalidArgumentError(
         fmt::format("--device: '{}' is not one of: cpu, cuda", texts.device));
   }
+  RETURN_IF_ERROR(CheckSeconds("--grace-seconds", flags->grace_seconds));
+  RETURN_IF_ERROR(CheckSeconds("--away-seconds", flags->away_seconds));
   if (!texts.ports.empty()) RETURN_IF_ERROR(ParsePorts(texts.ports, flags));
   RETURN_IF_ERROR(ParseLogFormat(texts.log_format, &flags->log_format));
   RETURN_IF_ERROR(ParseLogLevel(texts.log_level, &flags->log_level));

@@ -30,6 +30,8 @@ TEST(FlagsTest, WrongUsageExitsTwoAndNamesTheFlag) {
       {"--data-port", {"--coordinator", "localhost:1", "--data-port", "9-3"}},
       {"log format", {"--coordinator", "localhost:1", "--log-format", "xml"}},
       {"--threads", {"--coordinator", "localhost:1", "--threads", "0"}},
+      {"--away-seconds: must be 0 or at least 0.001",
+       {"--coordinator", "localhost:1", "--away-seconds", "1e-12"}},
   };
   for (const Case& c : kCases) {
     const auto parsed = Parse(c.arguments);
