@@ -16,6 +16,7 @@ std::optional<uint64_t> NumberOf(const std::string& name, std::string_view prefi
   uint64_t number = 0;
   const auto [rest, error] = std::from_chars(begin, end, number);
   if (error != std::errc() || rest != end) return std::nullopt;
+  if (*begin == '0' && end - begin > 1) return std::nullopt;  // Another name of the same number.
   return number;
 }
 

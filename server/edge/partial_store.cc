@@ -69,7 +69,8 @@ absl::StatusOr<std::unique_ptr<StateUpload>> PartialStore::Begin(const PartialFi
 
 absl::Status PartialStore::Arrived(const PartialFileId& id, const StoredFile& file) {
   const std::string folder = Folder(id.round.value, id.step);
-  const std::string line = fmt::format("{} {}\n", file.size, file.sha256);
+  const std::string line = fmt::format("{} {} {} {} {} {}\n", file.size, file.sha256, job_id_,
+                                       id.round, id.step, id.worker);
   absl::MutexLock lock(&mutex_);
   AtomicFile hash(FileOf(folder, id.worker, kHashSuffix));
   hash.Append(line.data(), line.size());
@@ -93,14 +94,30 @@ std::optional<uint64_t> PartialStore::NewestOf(RoundId round,
   std::vector<uint64_t> steps = NumbersIn(folder, kStepPrefix);
   std::reverse(steps.begin(), steps.end());
   for (const uint64_t step : steps) {
-    const bool complete =
-        std::all_of(workers.begin(), workers.end(), [&](const std::string& worker) {
-          std::error_code error;
-          return fs::is_regular_file(FileOf(Folder(round.value, step), worker, kHashSuffix), error);
-        });
+    const bool complete = std::all_of(
+        workers.begin(), workers.end(),
+        [&](const std::string& worker) { return Read(round.value, step, worker).ok(); });
     if (complete) return step;
   }
   return std::nullopt;
+}
+
+absl::StatusOr<StoredFile> PartialStore::Read(uint64_t round, uint64_t step,
+                                              const std::string& worker) const {
+  const std::string folder = Folder(round, step);
+  const std::string path = FileOf(folder, worker, kHashSuffix);
+  std::ifstream hash(path);
+  if (!hash) return absl::NotFoundError(fmt::format("there is no {}", path));
+  StoredFile file{FileOf(folder, worker, ".safetensors"), 0, ""};
+  std::string job, of_worker;
+  uint64_t of_round = 0, of_step = 0;
+  if (!(hash >> file.size >> file.sha256 >> job >> of_round >> of_step >> of_worker)) {
+    return absl::DataLossError(fmt::format("{} is damaged", path));
+  }
+  if (job == job_id_ && of_round == round && of_step == step && of_worker == worker) return file;
+  return absl::DataLossError(
+      fmt::format("{} is of worker {}, step {} of round {} of job {}: it was moved there", path,
+                  of_worker, of_step, of_round, job));
 }
 
 absl::StatusOr<StoredFile> PartialStore::Find(uint64_t step, const std::string& worker) const {
@@ -108,12 +125,8 @@ absl::StatusOr<StoredFile> PartialStore::Find(uint64_t step, const std::string& 
   std::vector<uint64_t> rounds = NumbersIn(root_ + "/partials", kRoundPrefix);
   std::reverse(rounds.begin(), rounds.end());
   for (const uint64_t round : rounds) {
-    const std::string folder = Folder(round, step);
-    std::ifstream hash(FileOf(folder, worker, kHashSuffix));
-    if (!hash) continue;
-    StoredFile file{FileOf(folder, worker, ".safetensors"), 0, ""};
-    if (hash >> file.size >> file.sha256) return file;
-    return absl::DataLossError(fmt::format("{} is damaged", FileOf(folder, worker, kHashSuffix)));
+    absl::StatusOr<StoredFile> file = Read(round, step, worker);
+    if (!absl::IsNotFound(file.status())) return file;
   }
   return absl::NotFoundError(
       fmt::format("worker '{}' has no partial of step {} in {}", worker, step, root_));

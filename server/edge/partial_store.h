@@ -2,10 +2,11 @@
 // (`checkpoint.partials`).
 //
 //   ROOT/partials/round-R/step-S/partial-WORKER.safetensors
-//   ROOT/partials/round-R/step-S/partial-WORKER.sha256    after it: "SIZE SHA256"
+//   ROOT/partials/round-R/step-S/partial-WORKER.sha256    after it: "SIZE SHA256 JOB R S WORKER"
 //
-// A step is complete once every member's pair is there. Then those of earlier steps, and of earlier
-// rounds, are deleted: at most two or so of a round are there at a time.
+// One whose hash file names another job, round, step or worker was moved there, and is not
+// believed. A step is complete once every member's pair is there. Then those of earlier steps, and
+// of earlier rounds, are deleted: at most two or so of a round are there at a time.
 #ifndef RONDO_SERVER_EDGE_PARTIAL_STORE_H_
 #define RONDO_SERVER_EDGE_PARTIAL_STORE_H_
 
@@ -13,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -33,7 +35,8 @@ struct PartialFileId {
 // Threads: any.
 class PartialStore {
  public:
-  explicit PartialStore(std::string root) : root_(std::move(root)) {}
+  PartialStore(std::string root, std::string job_id)
+      : root_(std::move(root)), job_id_(std::move(job_id)) {}
   PartialStore(const PartialStore&) = delete;
   PartialStore& operator=(const PartialStore&) = delete;
 
@@ -48,14 +51,17 @@ class PartialStore {
   // The newest step of the round for which all `workers` have one; none: there is no such.
   std::optional<uint64_t> NewestOf(RoundId round, const std::vector<std::string>& workers) const;
 
-  // Of the newest round that has it. Errors: NotFound; DataLoss when its hash cannot be read.
+  // Of the newest round that has it. Errors: NotFound; DataLoss when its hash file is damaged, or
+  // is that of another partial.
   absl::StatusOr<StoredFile> Find(uint64_t step, const std::string& worker) const;
 
  private:
   std::string Folder(uint64_t round, uint64_t step) const;
   absl::Status Arrived(const PartialFileId& id, const StoredFile& file);
+  absl::StatusOr<StoredFile> Read(uint64_t round, uint64_t step, const std::string& worker) const;
 
   const std::string root_;
+  const std::string job_id_;
   absl::Mutex mutex_;  // Held while folders are counted and deleted.
 };
 

@@ -22,7 +22,7 @@ class PartialStoreTest : public testing::Test {
   PartialStoreTest()
       : root_(testing::TempDir() + "/" +
               testing::UnitTest::GetInstance()->current_test_info()->name()),
-        store_(root_) {
+        store_(root_, "digits-1") {
     fs::remove_all(root_);
   }
   absl::Status Put(uint64_t round, uint64_t step, const std::string& worker,
@@ -76,6 +76,20 @@ TEST_F(PartialStoreTest, AFileWithoutItsHashIsNotThere) {  // S84
   EXPECT_THAT(store_.Find(10, "w1"), StatusIs(absl::StatusCode::kDataLoss));
   fs::remove(hash);
   EXPECT_EQ(Newest(3), std::nullopt);
+}
+
+TEST_F(PartialStoreTest, AFolderUnderAnotherNameIsNotBelieved) {
+  for (const char* worker : {"w0", "w1"}) EXPECT_OK(Put(3, 10, worker));
+  const std::string partials = root_ + "/partials/";
+  fs::copy(partials + "round-3", partials + "round-4", fs::copy_options::recursive);
+  fs::copy(partials + "round-3/step-10", partials + "round-3/step-20");
+  fs::rename(partials + "round-4", partials + "round-05");
+  EXPECT_EQ(Newest(3), 10u);
+  EXPECT_EQ(Newest(5), std::nullopt);
+  EXPECT_THAT(store_.Find(20, "w0"), StatusIs(absl::StatusCode::kDataLoss));
+  fs::rename(partials + "round-05", partials + "round-4");
+  EXPECT_EQ(Newest(4), std::nullopt);
+  EXPECT_EQ(PartialStore(root_, "digits-2").NewestOf({3}, {"w0", "w1"}), std::nullopt);
 }
 
 TEST_F(PartialStoreTest, RefusesWhatNamesNoPartial) {

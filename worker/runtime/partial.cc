@@ -67,6 +67,10 @@ absl::StatusOr<Partial> LoadPartial(uint64_t step, StateSource* source, const St
   ASSIGN_OR_RETURN(const std::string path, source->Get(step, StateFile::kPartial, stop));
   ASSIGN_OR_RETURN(const SafetensorsHeader header, ReadSafetensorsHeader(path));
   ASSIGN_OR_RETURN(const Partial partial, Parse(header.metadata));
+  if (partial.next_step != step) {
+    return absl::DataLossError(fmt::format("{} is named a partial of step {} and is of step {}",
+                                           path, step, partial.next_step));
+  }
   if (partial.first_step > 0) {
     RETURN_IF_ERROR(LoadValues(partial.first_step, source, stop, state));
   }
