@@ -90,7 +90,11 @@ struct SqliteJournal::Statements {
     return slot.get();
   }
 
+  // Nobody else has written to the file since, and it is still the one at its path.
+  absl::Status CheckOurs();
+
   static constexpr size_t kLedger = std::variant_size_v<Record>;
+  static constexpr size_t kNewest = kLedger + 1;
 
   absl::Status Put(const TermRecord& record);
   absl::Status Put(const ReferenceRecord& record);
@@ -106,10 +110,28 @@ struct SqliteJournal::Statements {
   absl::Status Put(const RequestRecord& record);
 
   SqliteDatabase db;
-  int64_t seq = 0;                                         // Of the record being written.
-  int64_t notices = 0;                                     // Written.
-  std::unique_ptr<SqliteStatement> prepared[kLedger + 1];  // By the record's index.
+  int64_t seq = 0;      // Of the record being written.
+  int64_t notices = 0;  // Written.
+  std::string path;
+  std::unique_ptr<SqliteStatement> prepared[kNewest + 1];  // By the record's index.
 };
+
+absl::Status SqliteJournal::Statements::CheckOurs() {
+  if (db.HasMoved()) {
+    return absl::AbortedError(
+        fmt::format("{} was deleted, moved or replaced while this coordinator ran on it", path));
+  }
+  ASSIGN_OR_RETURN(SqliteStatement* const newest, Get(kNewest, kLastSeq));
+  const absl::StatusOr<bool> row = newest->Step();
+  const int64_t found = row.ok() && *row ? newest->Integer(0) : -1;
+  newest->Reset();
+  RETURN_IF_ERROR(row.status());
+  if (found == seq) return absl::OkStatus();
+  return absl::AbortedError(
+      fmt::format("another coordinator has written to {}: its newest record is number {}, the last "
+                  "of this coordinator {}; was the file `lock` beside it deleted?",
+                  path, found, seq));
+}
 
 absl::Status SqliteJournal::Statements::Put(const TermRecord& record) {
   ASSIGN_OR_RETURN(SqliteStatement* const insert, Get(0, "INSERT INTO terms VALUES (?,?,?,?)"));
@@ -313,6 +335,7 @@ absl::Status SqliteJournal::Create(const std::string& path, const v1::Job& job, 
 absl::StatusOr<std::unique_ptr<SqliteJournal>> SqliteJournal::Open(const std::string& path) {
   ASSIGN_OR_RETURN(SqliteDatabase opened, SqliteDatabase::Open(path, SqliteMode::kReadWrite));
   auto statements = std::make_unique<Statements>(std::move(opened));
+  statements->path = path;
   SqliteDatabase& db = statements->db;
   RETURN_IF_ERROR(CheckVersion(db, path));
   RETURN_IF_ERROR(db.Run("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL"));
@@ -320,6 +343,8 @@ absl::StatusOr<std::unique_ptr<SqliteJournal>> SqliteJournal::Open(const std::st
   ASSIGN_OR_RETURN(statements->notices, db.Integer("SELECT count(*) FROM notices"));
   return std::unique_ptr<SqliteJournal>(new SqliteJournal(std::move(statements)));
 }
+
+int64_t SqliteJournal::last_record() const { return statements_->seq; }
 
 absl::Status SqliteJournal::WriteOne(const Record& record) {
   ++statements_->seq;
@@ -331,6 +356,7 @@ absl::Status SqliteJournal::Write(const std::vector<Record>& records) {
   const int64_t seq = statements_->seq;
   const int64_t notices = statements_->notices;
   absl::Status status = db.Run("BEGIN IMMEDIATE");
+  if (status.ok()) status = statements_->CheckOurs();
   for (const Record& record : records) {
     if (status.ok()) status = WriteOne(record);
   }

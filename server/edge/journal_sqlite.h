@@ -17,7 +17,8 @@
 
 namespace rondo::server {
 
-// Threads: one at a time. One writer a file: the caller holds the state directory's lock.
+// Threads: one at a time. One writer a file: the caller holds the state directory's lock; should
+// that be deleted, each transaction looks whether another has written.
 class SqliteJournal final : public Journal {
  public:
   // Makes the file with the frozen job in it; it appears complete or not at all.
@@ -29,7 +30,12 @@ class SqliteJournal final : public Journal {
 
   ~SqliteJournal() override;
 
+  // Errors, beside those of Journal: Aborted: another one writes to this file, or it is not at its
+  // path any more; nothing was written.
   absl::Status Write(const std::vector<Record>& records) override;
+
+  // Its number; 0: none. What Open found, then what was written.
+  int64_t last_record() const;
 
   // Tests: the file may not grow beyond so many pages, which then is a full disk. 0: no limit.
   absl::Status SetPageLimit(int64_t pages);

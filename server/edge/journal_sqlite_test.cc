@@ -101,6 +101,19 @@ TEST_F(JournalSqliteTest, DecodesTheValuesThatWereEncoded) {
   EXPECT_EQ(group.purpose, Purpose::kRepair);
 }
 
+TEST_F(JournalSqliteTest, DecodesATermThatGoesOnBeyondAnotherHistory) {
+  ASSERT_OK_AND_ASSIGN(const TermRecord plain, DecodeTerm(EncodeTerm({{3}, kNow, kBig})));
+  EXPECT_EQ(plain.life, kBig);
+  EXPECT_FALSE(plain.beyond);
+  ASSERT_OK_AND_ASSIGN(const TermRecord term,
+                       DecodeTerm(EncodeTerm({{5}, kNow, 7, Seen{{4}, kBig, {8}, {9}}})));
+  ASSERT_TRUE(term.beyond);
+  EXPECT_EQ(term.beyond->term, Term{4});
+  EXPECT_EQ(term.beyond->life, kBig);
+  EXPECT_EQ(term.beyond->group, GroupId{8});
+  EXPECT_EQ(term.beyond->round, RoundId{9});
+}
+
 TEST_F(JournalSqliteTest, RefusesBytesThatAreNoRecord) {
   EXPECT_THAT(DecodeGroup("\xff\xff\xff"), StatusIs(absl::StatusCode::kDataLoss));
   EXPECT_THAT(DecodeGroup(""), StatusIs(absl::StatusCode::kDataLoss));  // Purpose 0.
@@ -134,6 +147,34 @@ TEST_F(JournalSqliteTest, AFullDiskLeavesNothingOfTheBatchAndTheNextTrySucceeds)
   ASSERT_OK(journal->Write(batch));
   ASSERT_OK_AND_ASSIGN(const std::vector<RoundRow> all, reader->Rounds({0}, 1000));
   EXPECT_THAT(all, SizeIs(500));
+}
+
+// The lock beside it was deleted.
+TEST_F(JournalSqliteTest, OfTwoWritersTheOneThatFindsTheOthersRecordsWritesNothing) {
+  const std::unique_ptr<SqliteJournal> first = Make();
+  ASSERT_OK(first->Write({Commit(1)}));
+  ASSERT_OK_AND_ASSIGN(const auto second, SqliteJournal::Open(path_));
+  EXPECT_EQ(second->last_record(), 1);
+  ASSERT_OK(first->Write({Commit(2)}));
+  EXPECT_THAT(second->Write({Commit(2)}),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("another coordinator")));
+  ASSERT_OK(first->Write({Commit(3)}));
+  ASSERT_OK_AND_ASSIGN(const auto third, SqliteJournal::Open(path_));
+  ASSERT_OK(third->Write({Commit(4)}));
+  EXPECT_THAT(first->Write({Commit(4)}), StatusIs(absl::StatusCode::kAborted));
+  ASSERT_OK_AND_ASSIGN(const auto reader, JournalReader::Open(path_));
+  ASSERT_OK(reader->Check());
+  ASSERT_OK_AND_ASSIGN(const std::vector<Record> records, reader->Records());
+  EXPECT_THAT(records, SizeIs(4));
+}
+
+TEST_F(JournalSqliteTest, AFileThatWasPutInItsPlaceIsNotWrittenPast) {
+  const std::unique_ptr<SqliteJournal> journal = Make();
+  ASSERT_OK(journal->Write({Commit(1)}));
+  std::filesystem::copy_file(path_, path_ + ".copy");
+  std::filesystem::rename(path_ + ".copy", path_);
+  EXPECT_THAT(journal->Write({Commit(2)}),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("replaced")));
 }
 
 TEST_F(JournalSqliteTest, IsNotMadeTwice) {

@@ -20,6 +20,7 @@ absl::StatusOr<Recovered> ReadAll(const std::string& path) {
   Recovered recovered;
   ASSIGN_OR_RETURN(recovered.job, reader->Job());
   ASSIGN_OR_RETURN(const std::vector<Record> records, reader->Records());
+  recovered.records = static_cast<int64_t>(records.size());
   uint64_t notices = 0;
   for (size_t i = 0; i < records.size(); ++i) {
     if (const absl::Status fits = CheckNext(records[i], recovered.history); !fits.ok()) {

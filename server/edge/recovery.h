@@ -2,6 +2,7 @@
 #ifndef RONDO_SERVER_EDGE_RECOVERY_H_
 #define RONDO_SERVER_EDGE_RECOVERY_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct Recovered {
   v1::Job job;  // Frozen.
   History history;
   std::vector<NumberedNotice> notices;  // The newest, oldest first.
+  int64_t records = 0;                  // So many were read: the newest one's number.
 };
 
 // Reads DIR/journal.db whole: the file's structure, every record, no number of a record missing,

@@ -98,6 +98,12 @@ absl::StatusOr<std::string> SqliteDatabase::Text(const char* sql) {
 
 bool SqliteDatabase::in_transaction() const { return sqlite3_get_autocommit(db_.get()) == 0; }
 
+bool SqliteDatabase::HasMoved() const {
+  int moved = 0;
+  sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  return moved != 0;
+}
+
 SqliteStatement& SqliteStatement::Bind(int64_t value) {
   sqlite3_bind_int64(statement_.get(), next_++, value);
   return *this;

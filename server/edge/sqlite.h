@@ -32,6 +32,8 @@ class SqliteDatabase {
   // The single text that `sql` gives.
   absl::StatusOr<std::string> Text(const char* sql);
   bool in_transaction() const;
+  // The file at the path is not the one that was opened: it was deleted, moved or replaced.
+  bool HasMoved() const;
 
  private:
   friend class SqliteStatement;

@@ -240,6 +240,16 @@ TEST_F(CoordinatorTest, StopsWith70AndSendsNothingWhenTheOutcomeOfAWriteIsUnknow
   EXPECT_THAT(streams_.lines(), IsEmpty());
 }
 
+TEST_F(CoordinatorTest, StopsWith70WhenTheJournalIsAnothersByNow) {
+  Begin();
+  journal_.SetVerdict(absl::AbortedError("another coordinator has written"));
+  coordinator_->Submit(StreamClosed{{1}});
+  const Outcome outcome = coordinator_->WaitUntilFinished();
+  EXPECT_EQ(outcome.exit_code, 70);
+  EXPECT_THAT(outcome.reason, HasSubstr("this coordinator ends"));
+  EXPECT_THAT(streams_.lines(), IsEmpty());
+}
+
 TEST_F(CoordinatorTest, EndsAfterTheLastRecordsAndMessages) {
   Begin();
   journal_.Hold();

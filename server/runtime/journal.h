@@ -16,8 +16,9 @@ class Journal {
   virtual ~Journal() = default;
 
   // Blocks until `records` are on disk (OK). Errors: ResourceExhausted: there is no room; nothing
-  // was written, the same batch may be tried again. Anything else: the outcome is unknown, and no
-  // later batch may be written.
+  // was written, the same batch may be tried again. Aborted: the journal is another's by now;
+  // nothing was written. Anything else: the outcome is unknown. After either no later batch may be
+  // written.
   virtual absl::Status Write(const std::vector<Record>& records) = 0;
 };
 
