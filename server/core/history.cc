@@ -12,7 +12,11 @@ namespace {
 
 void Fold(const TermRecord& record, History& history) {
   history.term = record.term;
+  history.lives[record.term] = record.life;
   history.end.reset();
+  if (!record.beyond) return;
+  history.last_group = std::max(history.last_group, record.beyond->group);
+  history.last_round = std::max(history.last_round, record.beyond->round);
 }
 
 void Fold(const ReferenceRecord& record, History& history) { history.reference = record; }

@@ -67,7 +67,8 @@ struct KeptCheckpoint {
 };
 
 struct History {
-  Term term;  // The newest; 0: nothing has happened.
+  Term term;                       // The newest; 0: nothing has happened.
+  std::map<Term, uint64_t> lives;  // Whose terms they were.
   std::optional<ReferenceRecord> reference;
   GroupId last_group;  // Numbers only grow, over voids and rewinds too.
   RoundId last_round;

@@ -30,7 +30,7 @@ Effects JobMachine::Impl::Start(absl::Time now) {
     BeginFarewell(*end);
   } else {
     const bool first = !history_.term;
-    Journal(TermRecord{config_.term, now});
+    Journal(TermRecord{config_.term, now, Life()});
     if (!first) AdoptHistory(end.has_value());
   }
   Advance();

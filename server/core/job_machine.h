@@ -140,9 +140,22 @@ struct PartialsFound {
   std::optional<uint64_t> step;
 };
 
+enum class CheckpointCondition {
+  kGood,     // As far as it was looked at.
+  kDamaged,  // Its folder can be read, and the checkpoint in it is incomplete, damaged or another.
+  kAway,     // Its folder is not there or cannot be read just now: nothing is known.
+};
+
+// Answers LookForCheckpoint. `text`: what is wrong, for people.
+struct CheckpointFound {
+  uint64_t step = 0;
+  CheckpointCondition condition = CheckpointCondition::kGood;
+  std::string text;
+};
+
 using Event = std::variant<StreamOpened, StreamClosed, Received, Malformed, TimerFired,
                            StopRequested, CheckpointCompleted, PauseRequested, ResumeRequested,
-                           DrainRequested, CheckpointRequested, PartialsFound>;
+                           DrainRequested, CheckpointRequested, PartialsFound, CheckpointFound>;
 
 // ------------------------------------------------------------------------------------------- out
 
@@ -188,8 +201,16 @@ struct LookForPartials {
   std::vector<std::string> workers;
 };
 
-using Effect =
-    std::variant<Send, CloseStream, CompleteCheckpoint, Finish, TrimCheckpoints, LookForPartials>;
+// What has become of the checkpoint that the job may go back to? Answered with CheckpointFound.
+struct LookForCheckpoint {
+  uint64_t step = 0;
+  RoundId round;
+  uint64_t state_hash = 0;
+  bool whole = false;  // Every byte is read, since workers could not use it; else only sizes count.
+};
+
+using Effect = std::variant<Send, CloseStream, CompleteCheckpoint, Finish, TrimCheckpoints,
+                            LookForPartials, LookForCheckpoint>;
 
 // What becomes of a user's request.
 struct SteerAnswer {
@@ -214,6 +235,7 @@ struct Effects {
 enum class JobState { kWaiting, kRunning, kPaused, kEnding, kDone, kStopped, kFailed };
 
 struct StatusView {
+  Term term;
   JobState state = JobState::kWaiting;
   std::string reason;
   GroupId group;

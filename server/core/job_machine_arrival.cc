@@ -64,6 +64,38 @@ void JobMachine::Impl::OnHello(StreamId stream, const std::string& job_id, const
 }
 
 void JobMachine::Impl::WelcomeWorker(Worker& worker, StreamId stream, const Hello& hello) {
+  TakeStream(worker, stream, hello);
+  const Returning returning = hello.returning.value_or(Returning{});
+  const bool over = phase_ == Phase::kOver;
+  const bool foreign = !over && IsForeign(returning);
+  if (foreign) MeetOtherHistory(worker, *returning.seen);
+  Welcome welcome;
+  welcome.life = Life();
+  welcome.fates = AdoptState(worker, returning, foreign);
+  welcome.order_fate =
+      foreign ? RefuseForeignOrder(worker, returning) : AdoptOrder(worker, returning);
+  if (foreign) {
+    // Its group is none of this history's, whatever its number.
+  } else if (assembly_) {
+    welcome.assembly = assembly_->group.id;
+  } else if (group_) {
+    welcome.assembly = group_->id;
+  }
+  if (round_ && round_->attempt) welcome.attempt = round_->attempt->number;
+  welcome.reference = reference_;
+  // A worker hears no Welcome of an older term, but a Goodbye.
+  const bool deaf = over && returning.seen && returning.seen->term > config_.term;
+  if (!deaf) Say(worker, std::move(welcome));
+  if (over) return LetGo(worker, end_goodbye_);
+  for (const StagedResult& staged : returning.staged) SayOddOneOut(worker, staged);
+  const bool ordered = round_ && round_->Find(worker.name, worker.incarnation) != nullptr;
+  if (Drains(worker) && !ordered && !IsMember(worker) && !Holds(worker)) {
+    return LetDrainedGo(worker);
+  }
+  SendUnanswered(worker);
+}
+
+void JobMachine::Impl::TakeStream(Worker& worker, StreamId stream, const Hello& hello) {
   pending_.erase(stream);
   if (worker.stream) Close(worker.stream, "the worker has dialled again");
   if (torch_version_.empty()) {
@@ -82,25 +114,6 @@ void JobMachine::Impl::WelcomeWorker(Worker& worker, StreamId stream, const Hell
   worker.pid = hello.pid;
   worker.heard = now_;
   worker.fell_silent = false;
-  Welcome welcome;
-  const Returning returning = hello.returning.value_or(Returning{});
-  welcome.fates = AdoptState(worker, returning);
-  welcome.order_fate = AdoptOrder(worker, returning);
-  if (assembly_) {
-    welcome.assembly = assembly_->group.id;
-  } else if (group_) {
-    welcome.assembly = group_->id;
-  }
-  if (round_ && round_->attempt) welcome.attempt = round_->attempt->number;
-  welcome.reference = reference_;
-  Say(worker, std::move(welcome));
-  if (phase_ == Phase::kOver) return LetGo(worker, end_goodbye_);
-  for (const StagedResult& staged : returning.staged) SayOddOneOut(worker, staged);
-  const bool ordered = round_ && round_->Find(worker.name, worker.incarnation) != nullptr;
-  if (Drains(worker) && !ordered && !IsMember(worker) && !Holds(worker)) {
-    return LetDrainedGo(worker);
-  }
-  SendUnanswered(worker);
 }
 
 // Whose result was outvoted learns it from the Commit, whenever that was: it drops its state
@@ -119,7 +132,8 @@ bool JobMachine::Impl::IsOdd(const StagedResult& staged) const {
 }
 
 // What the worker holds, from what it says and what the journal knows (rules 2, 7, 8).
-std::vector<StagedFate> JobMachine::Impl::AdoptState(Worker& worker, const Returning& returning) {
+std::vector<StagedFate> JobMachine::Impl::AdoptState(Worker& worker, const Returning& returning,
+                                                     bool foreign) {
   const auto committed = history_.commits.find(returning.round);
   if (!returning.round && returning.state_hash != 0 && !committed_.round) {
     worker.holds.reset();
@@ -142,7 +156,7 @@ std::vector<StagedFate> JobMachine::Impl::AdoptState(Worker& worker, const Retur
       fate.fate = Fate::kCommitted;
       worker.holds = staged.round;
       worker.debt = staged.finite ? Debt::kNone : Debt::kMoments;
-    } else if (round_ && round_->attempt && round_->id == staged.round &&
+    } else if (!foreign && round_ && round_->attempt && round_->id == staged.round &&
                round_->attempt->group == staged.group &&
                round_->attempt->number == staged.attempt) {
       fate.fate = Fate::kOpen;

@@ -50,6 +50,8 @@ bool JobMachine::Impl::AdvanceBorder() {
     return committed_.round && !history_.rewound ? WithoutHolder() : BeginFirstGroup();
   }
   without_holder_since_.reset();
+  inspections_.clear();
+  no_checkpoint_since_.reset();
   if (LetLeaversGo()) return true;
   const bool finishing = Finishing();
   if (finishing) {
@@ -140,6 +142,12 @@ bool JobMachine::Impl::BeginFirstGroup() {
   const bool any_source = std::any_of(members.begin(), members.end(),
                                       [](const Member& m) { return m.need != StateNeed::kAll; });
   if (!any_source) return GoFurtherBack();
+  if (committed_.round) {
+    const auto condition = Inspect(history_.checkpoints.at(committed_.round).state, false);
+    if (!condition) return phase_ != Phase::kBorder;
+    if (*condition == CheckpointCondition::kDamaged) return GoFurtherBack();
+    inspections_.erase(committed_.step);  // The next group that reads it looks anew.
+  }
   return BeginGroup(Purpose::kStart, std::move(members));
 }
 
@@ -352,6 +360,7 @@ bool JobMachine::Impl::FormedGroup() {
   assembly_.reset();
   assembly_failures_ = 0;
   unreadable_for_.clear();
+  unread_since_.reset();
   if (resumes) return GiveOrderAgain();
   return Go(round_ ? Phase::kTraining : Phase::kBorder);
 }

@@ -2,8 +2,10 @@
 //   job_machine          events in, effects out, the turn of the phases
 //   job_machine_arrival  streams, Hello, Prepared, Leave, who is silent or lost
 //   job_machine_restart  a later term takes up the journal
+//   job_machine_fork     a worker comes from another history: the journal is an old copy
 //   job_machine_partial  a long round goes on after a total restart
 //   job_machine_rewind   nobody holds the state: back to a checkpoint
+//   job_machine_checkpoint  whether that checkpoint can be used
 //   job_machine_discipline  who stands still, is sick, dies again and again, or wants to leave
 //   job_machine_group    the border: who goes on, assembling the group
 //   job_machine_round    order, ready, reduce, commit
@@ -82,6 +84,7 @@ class JobMachine::Impl {
   void On(const TimerFired&) {}
   void On(const CheckpointCompleted& event);
   void On(const PartialsFound& event);
+  void On(const CheckpointFound& event);
   void On(const StopRequested& event);
   void On(const PauseRequested& event);
   void On(const ResumeRequested& event);
@@ -107,7 +110,8 @@ class JobMachine::Impl {
   // Arrival.
   void OnHello(StreamId stream, const std::string& job_id, const Hello& hello);
   void WelcomeWorker(Worker& worker, StreamId stream, const Hello& hello);
-  std::vector<StagedFate> AdoptState(Worker& worker, const Returning& returning);
+  void TakeStream(Worker& worker, StreamId stream, const Hello& hello);
+  std::vector<StagedFate> AdoptState(Worker& worker, const Returning& returning, bool foreign);
   bool IsOdd(const StagedResult& staged) const;
   void SayOddOneOut(Worker& worker, const StagedResult& staged);
   bool WasRestored(const Worker& worker, const Returning& returning) const;
@@ -132,6 +136,13 @@ class JobMachine::Impl {
   bool CanFinishOrder(const Worker& worker, const Leave& leave) const;
   bool IsLastHolder(const Worker& worker) const;
   bool IsNamed(const Worker& worker) const;
+
+  // A worker of another history, `foreign`.
+  bool IsForeign(const Returning& returning) const;
+  void MeetOtherHistory(const Worker& worker, const Seen& seen);
+  void BeginBeyond(const Worker& comer, const Seen& seen);
+  OrderFate RefuseForeignOrder(Worker& worker, const Returning& returning);
+  uint64_t Life() const;
 
   // A later term.
   void AdoptHistory(bool ended);
@@ -175,7 +186,8 @@ class JobMachine::Impl {
   // Until when a broken stream of these members is waited for; InfinitePast: of none.
   absl::Time AwaitMembers(const std::vector<Member>& members, absl::Time since);
 
-  // Going back. Rewind: to the newest checkpoint, at once; always true.
+  // Going back. Rewind: to the newest checkpoint that is not damaged. False: it is not known yet
+  // which, the caller asks again.
   bool HolderIsHere() const;
   uint64_t CountCandidates() const;
   std::vector<std::string> AbsentHolders() const;
@@ -184,6 +196,11 @@ class JobMachine::Impl {
   bool Rewind(const std::string& why);
   bool RewindTo(RoundId target, const std::string& why);
   bool RewindAfterSplit();
+  // What is known of a checkpoint; nothing: it is being looked for, its folder is away, or the job
+  // has ended (kOver).
+  std::optional<CheckpointCondition> Inspect(const CommittedState& target, bool whole);
+  bool WaitForCheckpoint(const CommittedState& target, const std::string& what);
+  bool ReadAgainLater(const CommittedState& target);
   void TrimCheckpointsKept();
   void ForgetUndone(uint64_t to_step);
   std::vector<Member> NeedsAtStart(const std::vector<std::string>& names) const;
@@ -216,7 +233,8 @@ class JobMachine::Impl {
   void TakeOut(RoundMember& member);
   void LeaveOut(RoundMember& member, const std::string& why);
   bool CheckStanding();
-  bool CheckRepaired();
+  std::optional<uint64_t> RepairedHash() const;
+  bool CheckRepaired(uint64_t hash);
   bool ContinueRound();
   void IssueOrders();
   bool CommitRound(uint64_t hash);
@@ -314,8 +332,21 @@ class JobMachine::Impl {
   bool partials_asked_ = false;            // The answer is to come.
   uint64_t split_step_ = 0;                // Where the members of a parallel round last differed,
   int splits_ = 0;                         // and how often there.
-  // Who cannot use the files of the checkpoint that the job went back to.
+  // Who cannot use the files of the checkpoint that the job went back to, and what the last said.
   std::set<std::pair<std::string, Incarnation>> unreadable_for_;
+  std::string unreadable_text_;
+  // Of the checkpoints that the job may go back to, by step.
+  struct Inspection {
+    bool whole = false;
+    bool asked = false;  // The answer is to come.
+    std::optional<CheckpointCondition> condition = {};
+    std::string text = {};
+    absl::Time again = absl::InfinitePast();  // When it is to be looked at anew.
+  };
+  std::map<uint64_t, Inspection> inspections_;
+  std::optional<absl::Time> no_checkpoint_since_;  // Waits for one that it can use.
+  std::optional<absl::Time> unread_since_;         // Nobody can read it, and it is whole.
+  absl::Time read_again_at_ = absl::InfiniteFuture();
   std::optional<Evaluation> evaluation_;
   std::optional<Save> save_;
 };

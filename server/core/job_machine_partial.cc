@@ -93,6 +93,7 @@ bool JobMachine::Impl::GiveOrderAgain() {
     member.incarnation = group_->members[rank].incarnation;
     member.ready.reset();
     member.carries = true;
+    member.out = false;
   }
   round_->group = group_->id;
   round_->adopted = false;

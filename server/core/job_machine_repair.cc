@@ -235,36 +235,39 @@ bool JobMachine::Impl::CheckStanding() {
   return false;
 }
 
-// All have the same parameters? A strict majority says which are right. False: the phase has
-// changed.
-bool JobMachine::Impl::CheckRepaired() {
+// The hash of the parameters that a strict majority has; nothing: there is none.
+std::optional<uint64_t> JobMachine::Impl::RepairedHash() const {
   std::map<uint64_t, size_t> counts;
   for (const auto& hash : assembly_->formed) ++counts[*hash];
-  if (counts.size() == 1) return true;
-  std::optional<uint64_t> majority;
   for (const auto& [hash, count] : counts) {
-    if (2 * count > assembly_->formed.size()) majority = hash;
+    if (2 * count > assembly_->formed.size()) return hash;
   }
-  if (!majority) {
-    RewindAfterSplit();
-    return false;
-  }
+  return std::nullopt;
+}
+
+// All have these parameters? False: the assembly has been ended, without those that have others.
+bool JobMachine::Impl::CheckRepaired(uint64_t majority) {
+  bool good = true;
   for (size_t rank = 0; rank < assembly_->group.members.size(); ++rank) {
     if (assembly_->formed[rank] == majority) continue;
+    good = false;
     const Member& member = assembly_->group.members[rank];
     LeaveOut(*round_->Find(member.name, member.incarnation),
              fmt::format("its parameters have hash {:016x}, the majority's {:016x}",
-                         *assembly_->formed[rank], *majority));
+                         *assembly_->formed[rank], majority));
   }
+  if (good) return true;
   --assembly_failures_;
   EndAssembly("its members have different parameters");
   return false;
 }
 
-// Always true: the phase has changed.
+// True: the phase has changed.
 bool JobMachine::Impl::FormedRepair() {
-  if (!CheckStanding() || !CheckRepaired()) return true;
-  return ContinueRound();
+  if (!CheckStanding()) return true;
+  const std::optional<uint64_t> hash = RepairedHash();
+  if (!hash) return RewindAfterSplit();
+  return CheckRepaired(*hash) ? ContinueRound() : true;
 }
 
 bool JobMachine::Impl::ContinueRound() {

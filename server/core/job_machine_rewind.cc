@@ -74,11 +74,22 @@ std::string JobMachine::Impl::NameOfTarget() const {
 
 bool JobMachine::Impl::Rewind(const std::string& why) {
   const auto& kept = history_.checkpoints;
-  return RewindTo(kept.empty() ? RoundId{} : kept.rbegin()->first, why);
+  if (kept.empty()) return RewindTo({}, why);
+  for (auto it = kept.rbegin(); it != kept.rend(); ++it) {
+    const auto condition = Inspect(it->second.state, /*whole=*/false);
+    if (!condition) return phase_ == Phase::kOver;
+    if (*condition == CheckpointCondition::kGood) return RewindTo(it->first, why);
+  }
+  const uint64_t oldest = kept.begin()->second.state.step;
+  return Fail(
+      fmt::format("{}, and none of the job's checkpoints can be used; that of step {}: {}; put its "
+                  "files right and start again with the same state directory",
+                  why, oldest, inspections_[oldest].text));
 }
 
 bool JobMachine::Impl::RewindTo(RoundId target, const std::string& why) {
   const std::string text = fmt::format("{}: going back from step {}", why, committed_.step);
+  no_checkpoint_since_.reset();
   if (assembly_) {
     for (const Member& member : assembly_->group.members) {
       const Worker* worker = roster_.Find(member.name, member.incarnation);
@@ -136,6 +147,8 @@ void JobMachine::Impl::ForgetUndone(uint64_t to_step) {
   evaluation_.reset();
   save_.reset();
   unreadable_for_.clear();
+  inspections_.clear();
+  unread_since_.reset();
   partials_.reset();
   partials_asked_ = false;
   without_holder_since_.reset();
@@ -153,7 +166,10 @@ bool JobMachine::Impl::RewindAfterSplit() {
   split_step_ = std::max(split_step_, round_->first_step);
   const std::string why =
       fmt::format("the members of parallel round {} have different parameters", round_->id);
-  return ++splits_ < kSplitsMax ? Rewind(why) : Fail(fmt::format("{}, {} times", why, splits_));
+  if (splits_ + 1 >= kSplitsMax) return Fail(fmt::format("{}, {} times", why, kSplitsMax));
+  if (!Rewind(why)) return false;
+  ++splits_;
+  return true;
 }
 
 // The first group's needs: who makes the state, who reads it from files, who takes it from a peer.
@@ -190,22 +206,28 @@ void JobMachine::Impl::OnFileFailure(const Member& member, const std::string& te
     return Note("partial_unreadable", text);
   }
   unreadable_for_.insert({member.name, member.incarnation});
+  unreadable_text_ = text;
   Note("checkpoint_unreadable", fmt::format("step {}: {}", committed_.step, text));
   --assembly_failures_;  // The next group is formed without asking it again.
 }
 
-// No candidate can read the newest checkpoint: an older one, if there is one.
+// No candidate can read the checkpoint that the job went back to: an older one, if there is one and
+// this one is damaged; else they try again.
 bool JobMachine::Impl::GoFurtherBack() {
   auto older = history_.checkpoints.find(committed_.round);
+  const auto condition = Inspect(older->second.state, /*whole=*/true);
+  if (!condition) return phase_ == Phase::kOver;
+  if (*condition == CheckpointCondition::kGood) return ReadAgainLater(older->second.state);
+  const std::string& what = inspections_[committed_.step].text;
   if (older == history_.checkpoints.begin()) {
     return Fail(fmt::format(
-        "no worker can read the checkpoint of step {}, and there is no older one; the last notices "
-        "say why; put its files right and start again with the same state directory",
-        committed_.step));
+        "the checkpoint of step {} cannot be used, and there is no older one: {}; put its files "
+        "right and start again with the same state directory",
+        committed_.step, what));
   }
   --older;
-  return RewindTo(older->first,
-                  fmt::format("no worker can read the checkpoint of step {}", committed_.step));
+  return RewindTo(older->first, fmt::format("the checkpoint of step {} cannot be used: {}",
+                                            committed_.step, what));
 }
 
 }  // namespace rondo::server

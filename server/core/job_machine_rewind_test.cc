@@ -215,6 +215,7 @@ void ReplaceByBlind(Interrupted& job, size_t groups) {
 
 TEST(RewindTest, ACheckpointThatNobodyCanReadGivesWayToAnOlderOne) {  // S84
   Interrupted job(6);
+  job.script.damaged = {20};
   ReplaceByBlind(job, 3);  // The first group, then one for each who cannot read step 20.
   for (const char* name : {"a", "b"}) job.script.workers[name]->cannot_read = false;
   job.script.Run();
@@ -228,6 +229,7 @@ TEST(RewindTest, ACheckpointThatNobodyCanReadGivesWayToAnOlderOne) {  // S84
 
 TEST(RewindTest, WithNoReadableCheckpointTheJobStopsAndLosesNothing) {
   Interrupted job(4);
+  job.script.damaged = {12};
   ReplaceByBlind(job, 10);
   job.script.Run();
   ASSERT_TRUE(job.script.finish);

@@ -48,6 +48,7 @@ uint64_t JobMachine::Impl::LiveStep() const {
 
 StatusView JobMachine::Impl::status(absl::Time now) const {
   StatusView view;
+  view.term = config_.term;
   view.state = StateInWords();
   if (phase_ == Phase::kOver) {
     view.reason = end_reason_;

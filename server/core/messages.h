@@ -37,6 +37,14 @@ struct StagedResult {
   bool finite = true;
 };
 
+// The newest numbers that a worker was given.
+struct Seen {
+  Term term;
+  uint64_t life = 0;
+  GroupId group;
+  RoundId round;
+};
+
 struct Returning {
   std::string job_id;
   RoundId round;
@@ -44,6 +52,7 @@ struct Returning {
   std::optional<OrderInHand> order;
   std::vector<StagedResult> staged;
   bool finite = true;  // The moments that it holds.
+  std::optional<Seen> seen = {};
 };
 
 struct Hello {
@@ -243,6 +252,7 @@ struct Welcome {
   uint32_t attempt = 0;
   OrderFate order_fate = OrderFate::kNone;
   std::optional<Facts> reference;
+  uint64_t life = 0;
 };
 
 enum class WaitReason { kNameInUse, kStarting, kFull, kCoolDown };

@@ -17,10 +17,13 @@
 
 namespace rondo::server {
 
-// A life of the coordinator begins.
+// A life of the coordinator begins, or goes on in another term because a worker came from another
+// history: with numbers of which this journal knows nothing.
 struct TermRecord {
   Term term;
   absl::Time at;
+  uint64_t life = 0;                // Random; the same in all terms of one life.
+  std::optional<Seen> beyond = {};  // Set for the latter: groups and rounds go on beyond these.
 };
 
 // The first prepared worker's facts, and T, which follows from them.

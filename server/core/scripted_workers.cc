@@ -11,8 +11,10 @@ namespace {
 // The state that all members have after a round.
 uint64_t StateAfter(RoundId round) { return Mix64(1000 + round.value); }
 
-MachineConfig InTerm(MachineConfig config, Term term) {
+// A life of its own: so is its seed of tokens.
+MachineConfig InTerm(MachineConfig config, Term term, uint64_t seed) {
   config.term = term;
+  config.token_seed = {seed, 22};
   return config;
 }
 
@@ -72,6 +74,7 @@ Returning ScriptedWorker::Describe() const {
     returning.staged.push_back({key.round, key.group, key.attempt, hash, !sick_moments});
   }
   returning.finite = !sick_moments;
+  if (seen.term) returning.seen = seen;
   return returning;
 }
 
@@ -79,11 +82,13 @@ Script::Script(MachineConfig c, uint64_t seed) : config(c), machine(c), random_(
   Take(machine.Start(now));
 }
 
-Script::Script(Script& dead, uint64_t seed)
-    : config(InTerm(dead.config, dead.config.term.Next())),
-      machine(config, HistoryOf(dead.records)),
+Script::Script(Script& dead, uint64_t seed) : Script(dead, dead.records, seed) {}
+
+Script::Script(Script& dead, std::vector<Record> disk, uint64_t seed)
+    : config(InTerm(dead.config, HistoryOf(disk).term.Next(), seed + 1'000)),
+      machine(config, HistoryOf(disk)),
       now(dead.now + absl::Seconds(1)),
-      records(dead.records),
+      records(std::move(disk)),
       workers(std::move(dead.workers)),
       checkpoints(dead.checkpoints),
       random_(seed) {
@@ -186,7 +191,8 @@ absl::StatusOr<SteerAnswer> Script::Ask(const Event& request) {
 }
 
 void Script::Say(ScriptedWorker& worker, WorkerBody body) {
-  to_machine_[worker.stream].push_back({config.job_id, config.term, std::move(body)});
+  const Term term = std::max(config.term, worker.seen.term);
+  to_machine_[worker.stream].push_back({config.job_id, term, std::move(body)});
 }
 
 void Script::SayAs(StreamId stream, WorkerMessage message) {
@@ -225,6 +231,15 @@ void Script::Take(Effects effects) {
       trims.push_back(*trim);
     } else if (const auto* look = std::get_if<LookForPartials>(&effect)) {
       Handle(PartialsFound{look->round, partial_step});
+    } else if (const auto* inspect = std::get_if<LookForCheckpoint>(&effect)) {
+      looks.push_back(*inspect);
+      CheckpointFound found{inspect->step, CheckpointCondition::kGood, ""};
+      if (away) {
+        found = {inspect->step, CheckpointCondition::kAway, *away};
+      } else if (damaged.contains(inspect->step) && (inspect->whole || !damage_is_hidden)) {
+        found = {inspect->step, CheckpointCondition::kDamaged, "other bytes"};
+      }
+      Handle(found);
     } else if (const auto* f = std::get_if<Finish>(&effect)) {
       finish = *f;
     }
@@ -239,15 +254,22 @@ ScriptedWorker* Script::WorkerOf(StreamId stream) {
 }
 
 void Script::Answer(ScriptedWorker& worker, const CoordinatorMessage& message) {
-  worker.heard.push_back(message);
   const auto& body = message.body;
-  if (const auto* welcome = std::get_if<Welcome>(&body)) {
+  const auto* welcome = std::get_if<Welcome>(&body);
+  if (welcome != nullptr && message.term < worker.seen.term) return;
+  worker.heard.push_back(message);
+  if (welcome != nullptr) {
+    if (worker.seen.life != welcome->life) worker.seen_before = worker.seen.group;
+    worker.seen.term = message.term;
+    worker.seen.life = welcome->life;
     AnswerWelcome(worker, *welcome);
   } else if (const auto* refuse = std::get_if<Refuse>(&body)) {
     worker.refused = *refuse;
   } else if (const auto* goodbye = std::get_if<Goodbye>(&body)) {
     worker.exit_code = goodbye->exit_code;
   } else if (const auto* assemble = std::get_if<Assemble>(&body)) {
+    if (assemble->group <= worker.seen_before) return;  // As workers do, silently.
+    worker.seen.group = std::max(worker.seen.group, assemble->group);
     const bool at_border =
         assemble->purpose == Purpose::kStart || assemble->purpose == Purpose::kJoin;
     if (at_border) worker.order.reset();
@@ -322,6 +344,8 @@ void Script::AnswerRepair(ScriptedWorker& worker, const Assemble& assemble) {
 void Script::AnswerWork(ScriptedWorker& worker, const CoordinatorMessage& message) {
   const auto& body = message.body;
   if (const auto* order = std::get_if<Order>(&body)) {
+    if (order->group <= worker.seen_before && order->mode == RoundMode::kLocal) return;
+    worker.seen.round = std::max(worker.seen.round, order->round);
     worker.order = *order;
     worker.ready.reset();
     worker.stands_at = order->first_step;

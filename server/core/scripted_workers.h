@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,8 +42,10 @@ struct ScriptedWorker {
   bool connected = false;
   std::optional<Returning> returning;  // Sent with the next Hello.
   Facts facts = SmallFacts();
-  uint64_t state = 0;  // Stands for the parameters; its hash is itself.
-  RoundId round;       // Of the state.
+  Seen seen;            // Term 0: it has had no Welcome.
+  GroupId seen_before;  // The newest group before the last Welcome of another life.
+  uint64_t state = 0;   // Stands for the parameters; its hash is itself.
+  RoundId round;        // Of the state.
   bool mute_endpoint = false;
   bool mute_formed = false;
   bool mute_ready = false;
@@ -87,6 +90,8 @@ class Script {
   explicit Script(MachineConfig config, uint64_t seed = 1);
   // The term after `dead`'s, from what that has journaled: its workers come back.
   Script(Script& dead, uint64_t seed);
+  // An old copy of the journal was put back: the term after that of `disk`.
+  Script(Script& dead, std::vector<Record> disk, uint64_t seed);
 
   // A worker says Hello; Run lets it come in.
   ScriptedWorker& Join(const std::string& name, uint64_t incarnation = 1);
@@ -132,7 +137,11 @@ class Script {
   bool crashed = false;
   size_t transactions = 0;
   std::optional<uint64_t> failing_checkpoint;  // Its step.
-  std::optional<uint64_t> partial_step;        // The newest that all have.
+  std::set<uint64_t> damaged;                  // Steps of checkpoints that are,
+  bool damage_is_hidden = true;                // and whether only who reads them whole sees it.
+  std::optional<std::string> away;             // Their folder is: why.
+  std::vector<LookForCheckpoint> looks;
+  std::optional<uint64_t> partial_step;  // The newest that all have.
   std::optional<Finish> finish;
   std::vector<StreamId> closed;
   std::map<StreamId, std::string> close_reasons;

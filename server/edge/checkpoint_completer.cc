@@ -33,6 +33,11 @@ void CheckpointCompleter::Look(const LookForPartials& request) {
   waiting_.push_back(request);
 }
 
+void CheckpointCompleter::Look(const LookForCheckpoint& request) {
+  absl::MutexLock lock(&mutex_);
+  waiting_.push_back(request);
+}
+
 void CheckpointCompleter::Do(const CompleteCheckpoint& request) {
   const absl::Status status = store_->Complete(request);
   coordinator_->Submit(
@@ -47,6 +52,10 @@ void CheckpointCompleter::Do(const TrimCheckpoints& request) {
 void CheckpointCompleter::Do(const LookForPartials& request) {
   coordinator_->Submit(
       PartialsFound{request.round, store_->partials().NewestOf(request.round, request.workers)});
+}
+
+void CheckpointCompleter::Do(const LookForCheckpoint& request) {
+  coordinator_->Submit(store_->Look(request));
 }
 
 void CheckpointCompleter::Run() {

@@ -25,14 +25,17 @@ class CheckpointCompleter final : public CheckpointSink {
   void Complete(const CompleteCheckpoint& request) override;
   void Trim(const TrimCheckpoints& request) override;
   void Look(const LookForPartials& request) override;
+  void Look(const LookForCheckpoint& request) override;
 
  private:
-  using Request = std::variant<CompleteCheckpoint, TrimCheckpoints, LookForPartials>;
+  using Request =
+      std::variant<CompleteCheckpoint, TrimCheckpoints, LookForPartials, LookForCheckpoint>;
 
   void Run();
   void Do(const CompleteCheckpoint& request);
   void Do(const TrimCheckpoints& request);
   void Do(const LookForPartials& request);
+  void Do(const LookForCheckpoint& request);
 
   CheckpointStore* const store_;
   Coordinator* const coordinator_;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <system_error>
@@ -14,6 +13,7 @@
 #include "common/ids.h"
 #include "common/sha256.h"
 #include "common/status_macros.h"
+#include "server/edge/checkpoint_inspection.h"
 #include "server/edge/numbered_folders.h"
 
 namespace rondo::server {
@@ -40,10 +40,11 @@ std::vector<uint64_t> StepsIn(const std::string& root) {
   return NumbersIn(root, kStepFolderPrefix);
 }
 
-// Discarded, as nlohmann calls it, if it cannot be parsed.
-nlohmann::json ReadManifest(const std::string& folder) {
-  std::ifstream stream(fmt::format("{}/{}", folder, kManifestFile), std::ios::binary);
-  return nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
+// Discarded, as nlohmann calls it, if it cannot be parsed. Errors: those of ReadManifestFile.
+absl::StatusOr<nlohmann::json> ReadManifest(const std::string& folder) {
+  ASSIGN_OR_RETURN(const std::string text,
+                   ReadManifestFile(fmt::format("{}/{}", folder, kManifestFile)));
+  return nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
 // Those of AtomicFile.
@@ -93,7 +94,7 @@ absl::StatusOr<std::string> StateFileName(StateFile file, const std::string& wor
 }
 
 CheckpointStore::CheckpointStore(std::string root, std::string job_id, uint64_t keep)
-    : partials_(root),
+    : partials_(root, job_id),
       root_(std::move(root)),
       job_id_(std::move(job_id)),
       keep_(std::max<uint64_t>(keep, 1)) {
@@ -185,7 +186,9 @@ absl::Status CheckpointStore::CheckPart(const std::string& path,
 }
 
 void CheckpointStore::Trim(uint64_t newest) {
-  std::vector<uint64_t> good = CompleteSteps();
+  absl::StatusOr<std::vector<uint64_t>> complete_steps = ListComplete();
+  if (!complete_steps.ok()) return;  // What cannot be seen may be what is to be kept.
+  std::vector<uint64_t>& good = *complete_steps;
   const auto later = std::upper_bound(good.begin(), good.end(), newest);
   std::for_each(later, good.end(), [this](uint64_t step) { Drop(step); });
   good.erase(later, good.end());
@@ -223,22 +226,39 @@ void CheckpointStore::Drop(uint64_t step) {
 }
 
 std::vector<uint64_t> CheckpointStore::CompleteSteps() const {
-  std::vector<uint64_t> steps = StepsIn(root_);
-  std::erase_if(steps, [this](uint64_t step) {
+  return ListComplete().value_or(std::vector<uint64_t>{});
+}
+
+absl::StatusOr<std::vector<uint64_t>> CheckpointStore::ListComplete() const {
+  RETURN_IF_ERROR(CheckReachable(root_));
+  std::vector<uint64_t> complete;
+  for (const uint64_t step : StepsIn(root_)) {
+    const std::string path = fmt::format("{}/{}", StepFolder(step), kManifestFile);
     std::error_code error;
-    return !fs::is_regular_file(fmt::format("{}/{}", StepFolder(step), kManifestFile), error);
-  });
-  return steps;
+    const fs::file_status status = fs::status(path, error);
+    if (fs::is_regular_file(status)) {
+      complete.push_back(step);
+    } else if (status.type() != fs::file_type::not_found && error) {
+      return absl::UnavailableError(fmt::format("{}: {}", path, error.message()));
+    }
+  }
+  return complete;
+}
+
+CheckpointFound CheckpointStore::Look(const LookForCheckpoint& request) const {
+  return InspectCheckpoint(root_, job_id_, request);
 }
 
 absl::Status CheckpointStore::CheckBelong(RoundId last_round) const {
   for (const uint64_t step : CompleteSteps()) {
     const std::string folder = StepFolder(step);
-    const auto manifest = ReadManifest(folder);
+    const auto read = ReadManifest(folder);
+    if (!read.ok()) continue;  // Whoever wants it is told.
+    const nlohmann::json& manifest = *read;
     const bool readable = manifest.is_object() && manifest.contains("job") &&
                           manifest["job"].is_string() && manifest.contains("round") &&
                           manifest["round"].is_number_unsigned();
-    if (!readable) continue;  // Whoever wants it is told.
+    if (!readable) continue;
     if (const std::string job = manifest["job"].get<std::string>(); job != job_id_) {
       return absl::FailedPreconditionError(fmt::format(
           "{} is a checkpoint of another job, {}: use another --state directory for this "
@@ -258,10 +278,13 @@ absl::Status CheckpointStore::CheckBelong(RoundId last_round) const {
 
 absl::StatusOr<StoredFile> CheckpointStore::Find(const StateFileId& id) const {
   ASSIGN_OR_RETURN(const std::string name, StateFileName(id.file, id.worker));
-  const std::vector<uint64_t> complete = CompleteSteps();
-  if (complete.empty()) {
-    return absl::NotFoundError(fmt::format("there is no complete checkpoint in {} yet", root_));
+  const absl::StatusOr<std::vector<uint64_t>> listed = ListComplete();
+  if (!listed.ok() || listed->empty()) {
+    return absl::NotFoundError(
+        fmt::format("there is no complete checkpoint in {}{}", root_,
+                    listed.ok() ? " yet" : ": " + std::string(listed.status().message())));
   }
+  const std::vector<uint64_t>& complete = *listed;
   const uint64_t step = id.step == 0 ? complete.back() : id.step;
   if (!std::binary_search(complete.begin(), complete.end(), step)) {
     return absl::NotFoundError(
@@ -269,7 +292,9 @@ absl::StatusOr<StoredFile> CheckpointStore::Find(const StateFileId& id) const {
                     step, root_, fmt::join(complete, ", ")));
   }
   const std::string path = fmt::format("{}/{}", StepFolder(step), kManifestFile);
-  const auto manifest = ReadManifest(StepFolder(step));
+  const absl::StatusOr<nlohmann::json> read = ReadManifest(StepFolder(step));
+  if (!read.ok()) return absl::NotFoundError(read.status().message());
+  const nlohmann::json& manifest = *read;
   try {
     for (const auto& file : manifest.at("files")) {
       if (file.at("name").get<std::string>() != name) continue;

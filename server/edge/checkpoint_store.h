@@ -64,23 +64,27 @@ class CheckpointStore {
 
   // The journal's newest checkpoint is that of step `newest`, 0: it has none. Deletes complete ones
   // of later steps, which the journal does not know or has undone, complete ones beyond `keep`, and
-  // incomplete ones of earlier steps.
+  // incomplete ones of earlier steps; nothing while the folder cannot be read.
   void Trim(uint64_t newest);
 
   // Deletes what workers have left on their way into a shared folder, but for these processes.
   void DropLeftovers(const std::vector<std::pair<std::string, Incarnation>>& alive);
 
-  // A file of a complete checkpoint; step 0: of the newest. Errors: NotFound says what there is;
-  // DataLoss names a damaged manifest.
+  // What is left of it (checkpoint_inspection.h). Blocks on the disk.
+  CheckpointFound Look(const LookForCheckpoint& request) const;
+
+  // A file of a complete checkpoint; step 0: of the newest. Errors: NotFound says what there is, or
+  // why it cannot be read just now; DataLoss names a damaged manifest.
   absl::StatusOr<StoredFile> Find(const StateFileId& id) const;
 
   PartialStore& partials() { return partials_; }
 
-  // Steps of the complete checkpoints, ascending.
+  // Steps of the complete checkpoints, ascending; none while the folder cannot be read.
   std::vector<uint64_t> CompleteSteps() const;
 
  private:
   std::string StepFolder(uint64_t step) const;
+  absl::StatusOr<std::vector<uint64_t>> ListComplete() const;
   void Arrived(const StoredFile& file);
   absl::Status CheckPart(const std::string& path, const CompleteCheckpoint::Part& part)
       ABSL_LOCKS_EXCLUDED(mutex_);

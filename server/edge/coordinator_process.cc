@@ -95,6 +95,7 @@ struct Run {
   History history;
   std::vector<NumberedNotice> notices;
   OpenJournal journal;
+  bool resumed = false;
 };
 
 absl::StatusOr<std::unique_ptr<grpc::Server>> Listen(const Flags& flags, TrainingService* training,
@@ -138,6 +139,15 @@ absl::Status Announce(const Flags& flags, const StateDir& dir, const ListenAddre
   return WriteAddress(flags.address_file, text);
 }
 
+// Nobody may dial an address that is another program's by now. The file may be another
+// coordinator's that has taken the journal over.
+void RemoveAddress(const std::string& path, const ListenAddress& address) {
+  const std::optional<ListenAddress> named = ReadFormerAddress(path);
+  if (!named || named->Text() != address.Text()) return;
+  std::error_code gone;
+  std::filesystem::remove(path, gone);
+}
+
 // Runs the job to its end. Fills `began` once anything may have been journaled.
 absl::StatusOr<int> Serve(const Flags& flags, const StateDir& dir, Run run, bool* began) {
   const v1::Job& job = run.job;
@@ -151,12 +161,12 @@ absl::StatusOr<int> Serve(const Flags& flags, const StateDir& dir, Run run, bool
     return kExitRefused;
   }
   const RoundId last_round = run.history.last_round;
-  const JobFacts facts{job, term, config.schedule, config.policy};
+  const JobFacts facts{job, config.schedule, config.policy};
   RealClock clock;
   Coordinator coordinator(std::make_unique<CoreMachine>(std::move(config), std::move(run.history)),
                           run.journal.writer.get(), &clock,
                           CoordinatorOptions{.notices = std::move(run.notices)});
-  RETURN_IF_ERROR(LinkSharedCheckpoints(dir, job, flags.files_dir));
+  RETURN_IF_ERROR(LinkSharedCheckpoints(dir, job, flags.files_dir, !run.resumed));
   CheckpointStore store(dir.checkpoints_path(), job.id(),
                         static_cast<uint64_t>(job.checkpoint().keep()));
   if (const absl::Status belong = store.CheckBelong(last_round); !belong.ok()) {
@@ -187,8 +197,7 @@ absl::StatusOr<int> Serve(const Flags& flags, const StateDir& dir, Run run, bool
   if (outcome.exit_code != kExitInternal) training.WaitUntilNoStreams(kStreamsWait);
   (*server)->Shutdown(std::chrono::system_clock::now() + kServerWait);
   (*server)->Wait();
-  std::error_code gone;  // Nobody may dial an address that is another program's by now.
-  std::filesystem::remove(dir.address_path(), gone);
+  RemoveAddress(dir.address_path(), address);
   coordinator.Stop();
   if (outcome.exit_code != kExitDone) {
     std::fprintf(stderr, "rondo-coordinator: %s\n", outcome.reason.c_str());
@@ -213,10 +222,17 @@ absl::StatusOr<int> BeginRun(const Flags& flags, const StateDir& dir, v1::Job jo
 
 absl::StatusOr<int> ResumeRun(const Flags& flags, const StateDir& dir, Recovered recovered) {
   Run run;
+  run.resumed = true;
   run.job = std::move(recovered.job);
   run.history = std::move(recovered.history);
   run.notices = std::move(recovered.notices);
   ASSIGN_OR_RETURN(run.journal, Open(dir.journal_path()));
+  if (run.journal.writer->last_record() != recovered.records) {
+    return absl::FailedPreconditionError(
+        fmt::format("{} was written to while it was read: another coordinator runs on it, though "
+                    "the file `lock` beside it says otherwise; stop one of the two",
+                    dir.journal_path()));
+  }
   bool began = false;
   return Serve(flags, dir, std::move(run), &began);
 }

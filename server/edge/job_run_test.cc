@@ -64,7 +64,6 @@ class JobRunTest : public testing::Test {
     config.has_test_set = true;
     JobFacts facts;
     facts.job.set_id("digits-1");
-    facts.term = {1};
     facts.schedule = config.schedule;
     facts.policy = config.policy;
     const std::string path = dir_ + "/journal.db";

@@ -113,14 +113,14 @@ void EncodeCosts(const StatusView& view, v1::Status* out) {
 
 }  // namespace
 
-void EncodeStatus(const CoordinatorStatus& status, const v1::Job& job, uint64_t term,
-                  absl::Time now, v1::Status* out) {
+void EncodeStatus(const CoordinatorStatus& status, const v1::Job& job, absl::Time now,
+                  v1::Status* out) {
   const StatusView& view = status.view;
   out->set_job_id(job.id());
   out->set_name(job.name());
   out->set_state(status.blocked ? v1::JOB_STATE_BLOCKED : Encode(view.state));
   out->set_reason(status.blocked ? status.blocked_text : view.reason);
-  out->set_term(term);
+  out->set_term(view.term.value);
   out->set_group(view.group.value);
   out->set_round(view.open_round.value);
   out->set_committed_round(view.committed_round.value);

@@ -13,8 +13,8 @@
 
 namespace rondo::server {
 
-void EncodeStatus(const CoordinatorStatus& status, const v1::Job& job, uint64_t term,
-                  absl::Time now, v1::Status* out);
+void EncodeStatus(const CoordinatorStatus& status, const v1::Job& job, absl::Time now,
+                  v1::Status* out);
 // Without its number.
 void EncodeNotice(const NoticeRecord& notice, v1::Notice* out);
 void EncodeRound(const RoundRow& row, v1::Round* out);

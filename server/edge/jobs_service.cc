@@ -71,8 +71,7 @@ grpc::ServerUnaryReactor* JobsService::GetStatus(grpc::CallbackServerContext* co
                                                  const v1::GetStatusRequest*,
                                                  v1::Status* response) {
   return Reply(context, [&]() -> absl::Status {
-    EncodeStatus(coordinator_->Status(), facts_.job, facts_.term.value, coordinator_->Now(),
-                 response);
+    EncodeStatus(coordinator_->Status(), facts_.job, coordinator_->Now(), response);
     return absl::OkStatus();
   });
 }

@@ -21,7 +21,6 @@ namespace rondo::server {
 // What does not change over the coordinator's life.
 struct JobFacts {
   v1::Job job;  // Frozen.
-  Term term;
   ScheduleConfig schedule;
   PolicyConfig policy;
 };

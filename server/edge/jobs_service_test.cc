@@ -69,6 +69,7 @@ class ViewsMachine final : public Machine {
   Effects Handle(const Event& event, absl::Time now) override { return Decide(event, now); }
   StatusView status(absl::Time) const override {
     StatusView view;
+    view.term = {1};
     view.state = JobState::kRunning;
     view.step = 200;
     view.live_step = 100;  // A slow heartbeat.
@@ -101,7 +102,6 @@ class JobsServiceTest : public testing::Test {
     JobFacts facts;
     facts.job.set_id("digits-1");
     facts.job.set_name("digits");
-    facts.term = {1};
     facts.schedule.steps = 1000;
     facts.schedule.peak = 0.1;
     facts.policy.policy = SyncPolicy::kConstant;

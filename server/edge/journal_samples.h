@@ -108,7 +108,7 @@ inline std::vector<Record> AllKinds() {
   end.checksum = 0xffffffff;
   end.samples_unused = 8;
   end.at = kNow;
-  return {TermRecord{{1}, kNow},
+  return {TermRecord{{1}, kNow, kBig},
           NoticeRecord{kNow, "started", std::string("not \xc3\x28 UTF-8")},
           reference,
           Group(),

@@ -21,12 +21,25 @@ std::string EncodeTerm(const TermRecord& record) {
   v1::TermRecord out;
   out.set_term(record.term.value);
   out.set_at_micros(ToMicros(record.at));
+  out.set_life(record.life);
+  if (record.beyond) {
+    v1::Seen* beyond = out.mutable_beyond();
+    beyond->set_term(record.beyond->term.value);
+    beyond->set_life(record.beyond->life);
+    beyond->set_group(record.beyond->group.value);
+    beyond->set_round(record.beyond->round.value);
+  }
   return out.SerializeAsString();
 }
 
 absl::StatusOr<TermRecord> DecodeTerm(std::string_view bytes) {
   ASSIGN_OR_RETURN(const v1::TermRecord in, Parse<v1::TermRecord>(bytes, "term"));
-  return TermRecord{{in.term()}, FromMicros(in.at_micros())};
+  TermRecord record{{in.term()}, FromMicros(in.at_micros()), in.life()};
+  if (in.has_beyond()) {
+    const v1::Seen& beyond = in.beyond();
+    record.beyond = Seen{{beyond.term()}, beyond.life(), {beyond.group()}, {beyond.round()}};
+  }
+  return record;
 }
 
 std::string EncodeReference(const ReferenceRecord& record) {

@@ -99,7 +99,14 @@ StateDir::~StateDir() {
 absl::StatusOr<FormerRun> ExamineFormerRun(const StateDir& dir, const v1::Job& job) {
   const std::string path = dir.journal_path();
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) return FormerRun{};
+  const std::filesystem::file_status found = std::filesystem::status(path, error);
+  if (found.type() == std::filesystem::file_type::not_found) return FormerRun{};
+  if (!std::filesystem::is_regular_file(found)) {
+    return absl::FailedPreconditionError(
+        fmt::format("{} is no file that a coordinator has written{}; use another --state "
+                    "directory, or move it away",
+                    path, error ? ": " + error.message() : ""));
+  }
   FormerRun run;
   ASSIGN_OR_RETURN(run.recovered, RecoverJournal(dir.path()));
   const v1::Job& frozen = run.recovered.job;
@@ -114,15 +121,30 @@ absl::StatusOr<FormerRun> ExamineFormerRun(const StateDir& dir, const v1::Job& j
 }
 
 absl::Status LinkSharedCheckpoints(const StateDir& dir, const v1::Job& job,
-                                   const std::string& files_dir) {
+                                   const std::string& files_dir, bool begins) {
   namespace fs = std::filesystem;
   if (job.checkpoint().shared_dir().empty()) return absl::OkStatus();
   std::error_code error;
   const fs::path root =
       fs::absolute(SharedCheckpointRoot(files_dir, job.checkpoint().shared_dir(), job.id()), error);
-  if (!error) fs::create_directories(root, error);
+  if (!fs::is_directory(root.parent_path(), error)) {
+    return absl::FailedPreconditionError(
+        fmt::format("checkpoint.shared_dir: {} is no folder that is there; create it, or mount "
+                    "what belongs there, and start again",
+                    root.parent_path().string()));
+  }
+  error.clear();
+  if (begins) {
+    fs::create_directory(root, error);
+  } else if (!fs::is_directory(root, error)) {
+    return absl::FailedPreconditionError(
+        fmt::format("checkpoint.shared_dir: the folder of this run's checkpoints, {}, is not "
+                    "there: is {} mounted? Bring it back and start again",
+                    root.string(), root.parent_path().string()));
+  }
   const std::string link = dir.checkpoints_path();
   if (!error && !fs::exists(fs::symlink_status(link, error))) {
+    error.clear();
     fs::create_directory_symlink(root, link, error);
   }
   if (!error) return absl::OkStatus();

@@ -46,13 +46,14 @@ struct FormerRun {
 };
 
 // With `checkpoint.shared_dir` makes this job's folder there (common/checkpoint_files), and
-// DIR/checkpoints a link to it, so that whoever knows DIR finds the checkpoints. Errors:
-// FailedPrecondition names the folder and the system's reason.
+// DIR/checkpoints a link to it, so that whoever knows DIR finds the checkpoints. The shared folder
+// itself must be there; that of the job is made only when its run `begins`: what is missing later
+// was deleted, or is not mounted. Errors: FailedPrecondition names the folder and what to do.
 absl::Status LinkSharedCheckpoints(const StateDir& dir, const v1::Job& job,
-                                   const std::string& files_dir);
+                                   const std::string& files_dir, bool begins);
 
 // What a start of `job` finds in the folder. Errors: InvalidArgument (another job: names the keys
-// that differ), those of RecoverJournal.
+// that differ), FailedPrecondition (journal.db is no file), those of RecoverJournal.
 absl::StatusOr<FormerRun> ExamineFormerRun(const StateDir& dir, const v1::Job& job);
 
 }  // namespace rondo::server

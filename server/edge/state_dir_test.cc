@@ -134,17 +134,43 @@ TEST_F(StateDirTest, NamesADamagedJournal) {
 
 TEST_F(StateDirTest, ASharedFolderOfCheckpointsIsLinked) {
   ASSERT_OK_AND_ASSIGN(const StateDir dir, StateDir::Lock(path_));
-  EXPECT_OK(LinkSharedCheckpoints(dir, frozen_, path_));
+  EXPECT_OK(LinkSharedCheckpoints(dir, frozen_, path_, true));
   EXPECT_FALSE(std::filesystem::exists(dir.checkpoints_path()));
   frozen_.mutable_checkpoint()->set_shared_dir("../shared");
-  for (int start = 0; start < 2; ++start) EXPECT_OK(LinkSharedCheckpoints(dir, frozen_, path_));
+  std::filesystem::create_directories(path_ + "/../shared");
+  EXPECT_OK(LinkSharedCheckpoints(dir, frozen_, path_, true));
+  EXPECT_OK(LinkSharedCheckpoints(dir, frozen_, path_, false));
   std::ofstream(path_ + "/../shared/digits-0123456789abcdef/file") << "x";
   EXPECT_TRUE(std::filesystem::exists(dir.checkpoints_path() + "/file"));
 
   std::ofstream(path_ + "/no-folder") << "x";
   frozen_.mutable_checkpoint()->set_shared_dir("no-folder");
-  EXPECT_THAT(LinkSharedCheckpoints(dir, frozen_, path_),
+  EXPECT_THAT(LinkSharedCheckpoints(dir, frozen_, path_, true),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no-folder")));
+}
+
+TEST_F(StateDirTest, ASharedFolderThatIsNotMountedIsNotMade) {
+  namespace fs = std::filesystem;
+  ASSERT_OK_AND_ASSIGN(const StateDir dir, StateDir::Lock(path_));
+  const std::string shared = path_ + "/mount";
+  frozen_.mutable_checkpoint()->set_shared_dir("mount");
+  for (const bool begins : {true, false}) {
+    EXPECT_THAT(LinkSharedCheckpoints(dir, frozen_, path_, begins),
+                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("mount what belongs")));
+    EXPECT_FALSE(fs::exists(shared));
+  }
+  // The mount point is there, what was in it when the run began is not.
+  fs::create_directory(shared);
+  EXPECT_THAT(LinkSharedCheckpoints(dir, frozen_, path_, false),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("mounted?")));
+  EXPECT_TRUE(fs::is_empty(shared));
+}
+
+TEST_F(StateDirTest, AJournalThatIsAFolderIsRefused) {
+  ASSERT_OK_AND_ASSIGN(const StateDir dir, StateDir::Lock(path_));
+  std::filesystem::create_directory(dir.journal_path());
+  EXPECT_THAT(ExamineFormerRun(dir, job_),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is no file")));
 }
 
 }  // namespace

@@ -194,7 +194,8 @@ TEST(ParseTest, KeepsEveryFieldOfHello) {
   ASSERT_TRUE(TextFormat::MergeFromString(
       R"(hello { returning { round: 4 state_hash: 5
                  order { term: 1 group: 2 round: 5 step: 30 done: true }
-                 staged { round: 5 group: 2 attempt: 1 state_hash: 6 finite: true } } })",
+                 staged { round: 5 group: 2 attempt: 1 state_hash: 6 finite: true }
+                 seen { term: 3 life: 77 group: 8 round: 9 } } })",
       &message));
   ASSERT_OK_AND_ASSIGN(const WorkerMessage parsed, ParseWorkerMessage(message));
   EXPECT_EQ(parsed.job_id, "job-1");
@@ -217,6 +218,15 @@ TEST(ParseTest, KeepsEveryFieldOfHello) {
   EXPECT_EQ(hello.returning->staged[0].attempt, 1u);
   EXPECT_TRUE(hello.returning->staged[0].finite);
   EXPECT_FALSE(hello.returning->finite);
+  ASSERT_TRUE(hello.returning->seen);
+  EXPECT_EQ(hello.returning->seen->term, Term{3});
+  EXPECT_EQ(hello.returning->seen->life, 77u);
+  EXPECT_EQ(hello.returning->seen->group, GroupId{8});
+  EXPECT_EQ(hello.returning->seen->round, RoundId{9});
+  v1::WorkerMessage wild = message;  // Later numbers are larger: there must be some.
+  wild.mutable_hello()->mutable_returning()->mutable_seen()->set_term(~uint64_t{0});
+  EXPECT_THAT(ParseWorkerMessage(wild),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("seen.term")));
   message.mutable_hello()->mutable_returning()->set_finite(true);
   ASSERT_OK_AND_ASSIGN(const WorkerMessage good, ParseWorkerMessage(message));
   EXPECT_TRUE(std::get<Hello>(good.body).returning->finite);

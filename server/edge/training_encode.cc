@@ -134,6 +134,7 @@ void Encode(const Welcome& in, v1::CoordinatorMessage& envelope) {
   out.set_assembly(in.assembly.value);
   out.set_attempt(in.attempt);
   out.set_order_fate(WireOf(in.order_fate));
+  out.set_life(in.life);
   if (!in.reference) return;
   v1::Reference& reference = *out.mutable_reference();
   reference.set_layout_hash(in.reference->layout_hash);

@@ -113,6 +113,13 @@ absl::StatusOr<Returning> Parse(const v1::Returning& in, const std::string& job_
                           staged.finite()});
   }
   out.finite = in.finite();
+  if (in.has_seen()) {
+    check.Number("seen.term", in.seen().term());
+    out.seen = Seen{{check.Count("seen.term", in.seen().term())},
+                    in.seen().life(),
+                    {check.Count("seen.group", in.seen().group())},
+                    {check.Count("seen.round", in.seen().round())}};
+  }
   RETURN_IF_ERROR(check.status());
   return out;
 }

@@ -148,6 +148,8 @@ void Coordinator::Perform(const Effect& effect) {
                      ABSL_NO_THREAD_SAFETY_ANALYSIS { checkpoints_->Trim(request); },
                  [this](const LookForPartials& request)
                      ABSL_NO_THREAD_SAFETY_ANALYSIS { checkpoints_->Look(request); },
+                 [this](const LookForCheckpoint& request)
+                     ABSL_NO_THREAD_SAFETY_ANALYSIS { checkpoints_->Look(request); },
                  [this](const Finish& finish) ABSL_NO_THREAD_SAFETY_ANALYSIS {
                    End({finish.exit_code, finish.reason});
                  },
@@ -204,10 +206,14 @@ void Coordinator::OnUnblocked() {
 
 void Coordinator::OnJournalFailed(const absl::Status& status) {
   absl::MutexLock lock(&mutex_);
-  const std::string text = fmt::format(
-      "the journal could not be written and the outcome of the last write is unknown: {}; nothing "
-      "was sent after it",
-      status.ToString());
+  const std::string text =
+      absl::IsAborted(status)
+          ? fmt::format("{}; this coordinator ends: it has written and sent nothing since",
+                        std::string(status.message()))
+          : fmt::format(
+                "the journal could not be written and the outcome of the last write is "
+                "unknown: {}; nothing was sent after it",
+                status.ToString());
   LogEvent(LogLevel::kError, "journal_failed", {{"text", text}});
   journal_failed_ = true;
   DropHeld(absl::UnavailableError("the journal could not be written"));

@@ -53,6 +53,8 @@ class CheckpointSink {
   virtual void Trim(const TrimCheckpoints& request) = 0;
   // Answers by Submit(PartialsFound).
   virtual void Look(const LookForPartials& request) = 0;
+  // Answers by Submit(CheckpointFound).
+  virtual void Look(const LookForCheckpoint& request) = 0;
 };
 
 // Told of each commit once it is on disk. Called under the coordinator's lock: must return at once

@@ -119,6 +119,7 @@ class NoCheckpoints final : public CheckpointSink {
   void Complete(const CompleteCheckpoint&) override {}
   void Trim(const TrimCheckpoints&) override {}
   void Look(const LookForPartials&) override {}
+  void Look(const LookForCheckpoint&) override {}
 };
 
 }  // namespace rondo::server

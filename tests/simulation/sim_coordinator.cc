@@ -213,6 +213,11 @@ void SimCoordinator::Perform(const server::Effect& effect) {
                     const auto step = partials_->NewestOf(look.round.value, look.workers);
                     Submit(server::PartialsFound{look.round, step});
                   });
+  } else if (const auto* look_for = std::get_if<server::LookForCheckpoint>(&effect)) {
+    world_->After(world_->Between(absl::Milliseconds(1), absl::Milliseconds(100)),
+                  [this, step = look_for->step, life = life_]() {
+                    if (life == life_) Submit(server::CheckpointFound{step, {}, ""});
+                  });
   } else if (const auto* finish = std::get_if<server::Finish>(&effect)) {
     exit_code_ = finish->exit_code;
     LeaveUnanswered();

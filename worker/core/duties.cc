@@ -69,6 +69,7 @@ void Duties::Apply(RoundId round, uint64_t hash, Outcome* out) {
 // ------------------------------------------------------------------------------------ orders
 
 void Duties::Handle(const Order& order, Term term, Outcome* out) {
+  newest_round_ = std::max(newest_round_, order.round);
   // Local steps need no connections: a new term of the coordinator sends the order again before it
   // remakes the group.
   const bool wanted =
@@ -206,6 +207,7 @@ void Duties::Handle(const ReduceFailed& event, Outcome* out) {
 }
 
 void Duties::Handle(const Commit& commit, Outcome* out) {
+  newest_round_ = std::max(newest_round_, commit.round);
   if (commit.round <= held_round_) return;
   if (staged_ && IsFor(*staged_, commit.group, commit.round, commit.attempt)) {
     if (staged_->state_hash == commit.state_hash)
@@ -339,6 +341,8 @@ Returning Duties::Describe() const {
   returning.round = held_round_;
   returning.state_hash = held_hash_;
   returning.finite = held_finite_;
+  returning.seen.group = newest_group_;
+  returning.seen.round = newest_round_;
   // One whose rates are not all there is not in hand: it comes again.
   if (order_ && order_->work != Work::kAwaitingRates) {
     returning.order = OrderInHand{.term = order_->term,

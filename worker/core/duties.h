@@ -59,7 +59,7 @@ class Duties {
 
   // Rule 3: everything that waits for an answer.
   void SayUnanswered(Outcome* out) const;
-  // For Hello.
+  // For Hello; term and life are the machine's to add.
   Returning Describe() const;
   // The next step of the order in work, as the loop last said.
   void NoteStep(uint64_t step);
@@ -123,6 +123,7 @@ class Duties {
   uint64_t held_hash_ = 0;
   bool held_finite_ = true;  // The moments that go with it.
   GroupId newest_group_;
+  RoundId newest_round_;  // Of all that it was told of.
   std::optional<Assembly> assembly_;
   std::optional<OrderInWork> order_;
   std::optional<ReduceInWork> reduce_;

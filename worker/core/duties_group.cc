@@ -32,6 +32,7 @@ void Duties::Handle(const Assemble& assemble, Outcome* out) {
       [&](const Member& m) { return m.name == name_ && m.incarnation == incarnation_; });
   if (me == assemble.members.end()) return;
   newest_group_ = assemble.group;
+  newest_round_ = std::max(newest_round_, assemble.round);
   LeaveAssembly(out);
   const bool at_border = assemble.purpose == Purpose::kStart || assemble.purpose == Purpose::kJoin;
   if (at_border || ReplacesState(me->need)) DropOrderInHand(out);

@@ -53,7 +53,11 @@ void Machine::Dial(absl::Time now) {
   hello.nccl_version = config_.nccl_version;
   hello.host = config_.host;
   hello.pid = config_.pid;
-  if (!job_id_.empty()) hello.returning = duties_.Describe();
+  if (!job_id_.empty()) {
+    hello.returning = duties_.Describe();
+    hello.returning->seen.term = term_;
+    hello.returning->seen.life = life_;
+  }
   effects_.commands.push_back(OpenStream{dial_});
   effects_.commands.push_back(Send{WorkerMessage{job_id_, Term{}, std::move(hello)}});
 }
@@ -130,6 +134,7 @@ void Machine::OnWelcome(const CoordinatorMessage& message, const Welcome& welcom
   }
   job_id_ = message.job_id;
   term_ = message.term;
+  life_ = welcome.life;
   stream_ = Stream::kIn;
   welcomed_at_ = now;
   limits_ = welcome.limits;

@@ -97,6 +97,7 @@ class Machine {
   RedialPauses pauses_;
   std::string job_id_;  // Empty until the first Welcome.
   Term term_;
+  uint64_t life_ = 0;  // Of the coordinator, as the last Welcome says.
 
   Stream stream_ = Stream::kNone;
   uint64_t dial_ = 0;

@@ -162,5 +162,47 @@ TEST(MachineTermTest, SaysThatItHoldsTheInitialState) {
   EXPECT_NE(returning.state_hash, 0u);
 }
 
+// By which a coordinator sees that its journal is an old copy.
+TEST(MachineTermTest, SaysTheLargestNumbersThatItWasGiven) {
+  ScriptedCoordinator c;
+  Welcome welcome;
+  welcome.life = 77;
+  c.Welcome(welcome);
+  c.Prepare();
+  StayAway(c, 1);
+  EXPECT_EQ(c.LastSaid<Hello>()->returning->seen.term, Term{1});
+  EXPECT_EQ(c.LastSaid<Hello>()->returning->seen.life, 77u);
+  EXPECT_EQ(c.LastSaid<Hello>()->returning->seen.group, GroupId{});
+  c.set_term(Term{4});
+  welcome.life = 78;
+  c.Welcome(welcome);
+  c.Form(kGroup, {});
+  c.Hear(ScriptedCoordinator::MakeOrder(kGroup, {9}, Mode::kLocal));
+  StayAway(c, 1);
+  const Seen& seen = c.LastSaid<Hello>()->returning->seen;
+  EXPECT_EQ(seen.term, Term{4});
+  EXPECT_EQ(seen.life, 78u);
+  EXPECT_EQ(seen.group, kGroup);
+  EXPECT_EQ(seen.round, RoundId{9});
+}
+
+// A journal's old copy gives the numbers of groups again: only larger ones are heard.
+TEST(MachineTermTest, AnAssemblyUnderANumberThatItHasSeenIsNotForIt) {
+  ScriptedCoordinator c;
+  Begin(c);
+  StayAway(c, 1);
+  c.set_term(Term{2});
+  c.Welcome({});
+  c.Forget();
+  Assemble assemble;
+  assemble.group = kGroup;
+  assemble.members = ScriptedCoordinator::Members(StateNeed::kAll);
+  c.Hear(assemble);
+  EXPECT_EQ(c.Count<Listen>(), 0);
+  assemble.group = kGroup.Next();
+  c.Hear(assemble);
+  EXPECT_EQ(c.Count<Listen>(), 1);
+}
+
 }  // namespace
 }  // namespace rondo::worker

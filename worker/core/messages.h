@@ -37,12 +37,21 @@ struct StagedResult {
   bool finite = true;
 };
 
+// The newest numbers that it was given.
+struct Seen {
+  Term term;
+  uint64_t life = 0;
+  GroupId group;
+  RoundId round;
+};
+
 struct Returning {
   RoundId round;
   uint64_t state_hash = 0;
   std::optional<OrderInHand> order;
   std::vector<StagedResult> staged;
   bool finite = true;  // The moments that it holds.
+  Seen seen = {};
 };
 
 struct Hello {
@@ -251,6 +260,7 @@ struct Welcome {
   OrderFate order_fate = OrderFate::kNone;
   SessionLimits limits;
   std::optional<Facts> reference;  // Its `files` is empty: Welcome's list has them.
+  uint64_t life = 0;
 };
 
 enum class WaitReason { kNameInUse, kStarting, kFull, kCoolDown };

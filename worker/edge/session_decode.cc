@@ -57,6 +57,7 @@ absl::StatusOr<CoordinatorBody> DecodeWelcome(const v1::Welcome& in) {
   RETURN_IF_ERROR(NeedPositive("Welcome.limits.abort_seconds", limits.abort_seconds()));
   out.limits = {limits.heartbeat_seconds(), limits.silent_seconds(), limits.collective_seconds(),
                 limits.abort_seconds(), limits.coordinator_away_seconds()};
+  out.life = in.life();
   if (in.has_reference()) {
     const v1::Reference& reference = in.reference();
     out.reference = Facts{reference.layout_hash(),

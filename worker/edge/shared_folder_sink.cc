@@ -19,6 +19,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Never the job's folder itself: where that is missing its file system is not mounted.
+void MakeFolder(const std::string& root, const std::string& folder, std::error_code* error) {
+  if (fs::is_directory(root, *error)) {
+    fs::create_directories(folder, *error);
+  } else if (!*error) {
+    *error = std::make_error_code(std::errc::no_such_file_or_directory);
+  }
+}
+
 // A rename is durable once its folder is.
 absl::Status SyncFolder(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -49,7 +58,7 @@ std::string SharedFolderSink::TemporaryPath(StateFile file) {
   const std::string folder = fmt::format("{}/{}/{}", options_.root(), kIncomingFolder,
                                          IncomingName(options_.worker, options_.incarnation));
   std::error_code ignored;  // Writing the file says what is wrong.
-  fs::create_directories(folder, ignored);
+  MakeFolder(options_.root(), folder, &ignored);
   return folder + "/" + StateFileName(file, options_.worker);
 }
 
@@ -63,7 +72,7 @@ absl::StatusOr<SavedFile> SharedFolderSink::Put(uint64_t step, StateFile file,
   std::error_code error;
   const uint64_t size = fs::file_size(path, error);
   const std::string folder = StepFolder(options_.root(), step);
-  if (!error) fs::create_directories(folder, error);
+  if (!error) MakeFolder(options_.root(), folder, &error);
   if (!error) fs::rename(path, folder + "/" + StateFileName(file, options_.worker), error);
   if (error) {
     return absl::UnavailableError(

@@ -118,6 +118,11 @@ void EncodeReturning(const Returning& in, v1::Returning* out) {
     encoded->set_finite(staged.finite);
   }
   out->set_finite(in.finite);
+  v1::Seen* seen = out->mutable_seen();
+  seen->set_term(in.seen.term.value);
+  seen->set_life(in.seen.life);
+  seen->set_group(in.seen.group.value);
+  seen->set_round(in.seen.round.value);
 }
 
 void Encode(const Hello& in, v1::WorkerMessage* message) {
