@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -45,6 +46,9 @@ class Cluster {
   }
   // At the address that it had before.
   void RestartCoordinator() { Start(address_); }
+  // Blocks until the coordinator has logged such an event; false if it ends before.
+  bool WaitForEvent(const std::string& kind) { return !coordinator_->WaitForLogLine(kind).empty(); }
+  const std::string& address() const { return address_; }
 
   Ended WaitForCoordinator() { return coordinator_->Wait(); }
   void ExpectWorkersDone() {
@@ -233,6 +237,23 @@ TEST(SecondCoordinatorTest, ExitsAndSaysWhoHoldsTheDirectory) {  // S72
   EXPECT_EQ(second.exit_code, 2) << second;
   EXPECT_THAT(second.err, HasSubstr("another coordinator runs on the state directory"));
   EXPECT_TRUE(cluster.WaitForRound(1));
+}
+
+TEST(SecondCoordinatorTest, IfTheLockWasDeletedTheFirstEndsBeforeItWritesAgain) {  // S72
+  DigitsJob job;
+  job.schedule = "{kind: constant, steps: 100000000, peak: 0.01}";
+  job.sync = "{policy: constant, base_steps: 4000000}";  // The first has nothing to write for long.
+  Cluster cluster(job, 1);
+  ASSERT_TRUE(cluster.WaitForEvent("group_formed"));
+  std::filesystem::remove(cluster.state() + "/lock");
+  Program second(cluster.CoordinatorCommand("127.0.0.1:0"));
+  ASSERT_NE(second.WaitForLine("address="), "") << second.Wait();
+  EXPECT_NE(RunToEnd(Rondo({"pause", "--coordinator", cluster.address()})).exit_code, 0);
+  const Ended first = cluster.WaitForCoordinator();
+  EXPECT_EQ(first.exit_code, 70) << first;
+  EXPECT_THAT(first.err, HasSubstr("another coordinator has written"));
+  const json status = cluster.Status();  // The second's journal goes on.
+  EXPECT_EQ(status["term"], 2);
 }
 
 }  // namespace

@@ -95,6 +95,8 @@ class Cluster {
     std::filesystem::create_directories(folder);
     ASSERT_TRUE(coordinator_->WaitForFile(folder + "/partial-w1.sha256"));
   }
+  // Blocks until the coordinator has logged such an event; false if it ends before.
+  bool WaitForEvent(const std::string& kind) { return !coordinator_->WaitForLogLine(kind).empty(); }
   const std::string& log() const { return log_; }
   const std::string& folder() const { return folder_; }
   const std::string& state() const { return state_; }
@@ -161,12 +163,50 @@ TEST(RewindTest, CheckpointsInASharedFolderDoTheSame) {
   DigitsJob job = SavingJob();
   job.more = "checkpoint: {every_steps: 40, keep: 2, shared_dir: shared}\n";
   Cluster cluster(job);
+  std::filesystem::create_directory(cluster.folder() + "/shared");
   cluster.StartCoordinator();
   cluster.StartWorkers({"w0", "w1"});
   cluster.WaitForStep(200);
   cluster.KillWorkers();
   cluster.StartWorkers({"w0", "w1"});
   cluster.ExpectDone();
+  ExpectSameAsUndisturbed(cluster);
+}
+
+TEST(RewindTest, WhileTheFolderOfCheckpointsIsAwayItWaitsAndLosesNothing) {
+  Cluster cluster(SavingJob());
+  const std::string folder = cluster.state() + "/checkpoints";
+  cluster.StartCoordinator();
+  cluster.StartWorkers({"w0", "w1"});
+  cluster.WaitForStep(200);
+  cluster.KillWorkers();
+  std::filesystem::rename(folder, folder + ".unmounted");
+  cluster.StartWorkers({"w0", "w1"});
+  ASSERT_TRUE(cluster.WaitForEvent("checkpoint_away"));
+  EXPECT_THAT(cluster.Status()["reason"].get<std::string>(), HasSubstr(folder));
+  std::filesystem::rename(folder + ".unmounted", folder);
+  cluster.ExpectDone();
+  ExpectSameAsUndisturbed(cluster);
+}
+
+// The way out that a damaged journal's error names, with workers that are a hundred rounds ahead.
+TEST(OldCopyTest, OfTheStateDirectoryIsPutBackWhileWorkersTrainOn) {
+  namespace fs = std::filesystem;
+  Cluster cluster(SavingJob());
+  const std::string copy = cluster.folder() + "/copy";
+  cluster.StartCoordinator();
+  cluster.StartWorkers({"w0", "w1"});
+  cluster.WaitForStep(104);
+  cluster.KillCoordinator();
+  fs::copy(cluster.state(), copy, fs::copy_options::recursive);
+  cluster.StartCoordinator();
+  cluster.WaitForStep(400);
+  cluster.KillCoordinator();
+  fs::remove_all(cluster.state());
+  fs::copy(copy, cluster.state(), fs::copy_options::recursive);
+  cluster.StartCoordinator();
+  cluster.ExpectDone();
+  EXPECT_THAT(cluster.log(), HasSubstr("other_history"));
   ExpectSameAsUndisturbed(cluster);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 #include <variant>
 
 namespace rondo::simulation {
@@ -16,7 +17,9 @@ void Oracle::See(const server::Record& record) {
 }
 
 void Oracle::SeeSent(const server::CoordinatorMessage& message) {
-  if (!end_ && message.term.value != term_) Bad("a message of another term than the journal's");
+  if (!end_ && !terms_.contains(message.term.value)) {
+    Bad("a message of another term than the journal's");
+  }
   const server::CoordinatorBody& body = message.body;
   if (const auto* assemble = std::get_if<server::Assemble>(&body)) {
     if (!groups_.contains(assemble->group.value)) Bad("Assemble left before its group's record");
@@ -26,9 +29,9 @@ void Oracle::SeeSent(const server::CoordinatorMessage& message) {
     if (reduce->round.value > last_order_) Bad("Reduce left before its order's record");
   } else if (const auto* commit = std::get_if<server::Commit>(&body)) {
     const auto it = history_.find(commit->round.value);
-    const auto undone = undone_.find(commit->round.value);  // Since then, in the same write.
-    const bool on_disk = (it != history_.end() && it->second.state == commit->state_hash) ||
-                         (undone != undone_.end() && undone->second == commit->state_hash);
+    const bool on_disk =
+        (it != history_.end() && it->second.state == commit->state_hash) ||
+        undone_.contains({commit->round.value, commit->state_hash});  // Since, in the same write.
     if (!on_disk) Bad("Commit left before its record");
   } else if (std::holds_alternative<server::Goodbye>(body)) {
     const auto& goodbye = std::get<server::Goodbye>(body);
@@ -46,11 +49,28 @@ void Oracle::SeeStaged(const std::string& worker, uint64_t round, uint64_t group
 
 void Oracle::SeeHolding(uint64_t round, uint64_t state) {
   const auto it = history_.find(round);
-  const auto undone = undone_.find(round);
   const bool committed = it != history_.end() && it->second.state == state;
   // Who was away at a rewind may still apply what was committed before it.
-  if (committed || (undone != undone_.end() && undone->second == state)) return;
+  if (committed || undone_.contains({round, state})) return;
   Bad(fmt::format("a worker holds another state of round {} than was committed", round));
+}
+
+void Oracle::PutBack(const Oracle& copy) {
+  Oracle lost = std::move(*this);
+  *this = copy;
+  undone_ = std::move(lost.undone_);
+  for (const auto& [round, committed] : lost.history_) {
+    if (!history_.contains(round)) undone_.insert({round, committed.state});
+  }
+  not_finite_in_ = std::move(lost.not_finite_in_);
+  resumed_ = std::move(lost.resumed_);
+  staged_ = std::move(lost.staged_);
+  moments_at_ = std::move(lost.moments_at_);
+  has_moments_ = std::move(lost.has_moments_);
+  commits_ = lost.commits_;
+  retries_ = lost.retries_;
+  voids_ = lost.voids_;
+  rewinds_ = lost.rewinds_;
 }
 
 void Oracle::On(const server::TermRecord& record) {
@@ -58,6 +78,8 @@ void Oracle::On(const server::TermRecord& record) {
   if (end_ && end_->state == server::EndState::kDone) Bad("a term after the job was done");
   end_.reset();
   term_ = record.term.value;
+  if (!record.beyond) terms_.clear();
+  terms_.insert(term_);
 }
 
 void Oracle::On(const server::GroupRecord& record) {
@@ -172,7 +194,7 @@ void Oracle::On(const server::RewindRecord& record) {
   const bool differs = record.reason.find("different parameters") != std::string::npos;
   if (differs && !may_differ_) Bad("members have different states");
   for (auto later = std::next(it); later != history_.end(); later = history_.erase(later)) {
-    undone_[later->first] = later->second.state;
+    undone_.insert({later->first, later->second.state});
   }
   const auto undone = [to](const auto& entry) { return entry.second > to; };
   std::erase_if(used_, undone);

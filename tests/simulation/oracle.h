@@ -41,6 +41,9 @@ class Oracle {
   void SeeStaged(const std::string& worker, uint64_t round, uint64_t group, uint32_t attempt,
                  uint64_t state);
 
+  // The disk is as it was at `copy` again. What workers have, and what was counted, stays.
+  void PutBack(const Oracle& copy);
+
   // In a step of a parallel order, which is that of `group`, its gradient is not finite.
   void SeeNotFinite(const std::string& worker, uint64_t group) {
     not_finite_in_.emplace(group, worker);
@@ -90,11 +93,12 @@ class Oracle {
   std::vector<Sample> Done(size_t order, size_t rank) const;
   static std::vector<Sample> SamplesOf(const std::vector<server::SampleRun>& runs);
 
-  World* const world_;
-  const States* const states_;
-  const uint64_t train_samples_;
-  const bool may_differ_;
+  World* world_;
+  const States* states_;
+  uint64_t train_samples_;
+  bool may_differ_;
   uint64_t term_ = 0;
+  std::set<uint64_t> terms_;  // Of this life of the coordinator.
   uint64_t step_ = 0;
   uint64_t head_ = States::kInitial;
   std::map<uint64_t, std::vector<std::string>> groups_;  // Members' names by rank.
@@ -105,8 +109,9 @@ class Oracle {
     uint64_t step = 0;
     server::LedgerState ledger;
   };
-  std::map<uint64_t, Committed> history_ = {{0, {}}};         // By round, not undone.
-  std::map<uint64_t, uint64_t> undone_;                       // Round -> state.
+  std::map<uint64_t, Committed> history_ = {{0, {}}};  // By round, not undone.
+  // Rounds and their states; also those of histories that an old copy of the disk has replaced.
+  std::set<std::pair<uint64_t, uint64_t>> undone_;
   std::map<Sample, uint64_t> used_;                           // -> round.
   std::map<Sample, uint64_t> not_finite_;                     // -> round.
   std::set<std::pair<uint64_t, std::string>> not_finite_in_;  // (group, worker): parallel orders.

@@ -5,7 +5,6 @@
 #ifndef RONDO_TESTS_SIMULATION_PROMISES_H_
 #define RONDO_TESTS_SIMULATION_PROMISES_H_
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -59,7 +58,7 @@ class Promises {
   void CheckNewRound();
   void ForgetSave();
 
-  World* const world_;
+  World* world_;
   uint64_t step_ = 0;  // Committed.
   std::optional<Open> open_;
   std::vector<std::string> group_;  // The newest group's members.

@@ -45,7 +45,24 @@ void SimCoordinator::Crash(const std::string& why) {
   inbox_.clear();
   network_->CoordinatorDies();
   LeaveUnanswered();
-  world_->After(world_->Between(absl::Milliseconds(100), absl::Seconds(12)), [this]() { Start(); });
+  MayCopyDisk();
+  world_->After(world_->Between(absl::Milliseconds(100), absl::Seconds(12)), [this]() {
+    MayPutCopyBack();
+    Start();
+  });
+}
+
+void SimCoordinator::MayCopyDisk() {
+  if (weather_->put_backs == 0 || (copy_ && world_->Chance(0.7))) return;
+  copy_ = Copy{history_, *oracle_, *promises_};
+}
+
+void SimCoordinator::MayPutCopyBack() {
+  if (!copy_ || !world_->Strikes(weather_->put_backs)) return;
+  world_->Log("an old copy of the disk is put back");
+  history_ = copy_->history;
+  oracle_->PutBack(copy_->oracle);
+  *promises_ = copy_->promises;
 }
 
 void SimCoordinator::StartAgain() {

@@ -58,6 +58,15 @@ class SimCoordinator {
     std::optional<absl::StatusOr<server::SteerAnswer>> answer;
   };
 
+  // What the disk says, and what follows from it.
+  struct Copy {
+    server::History history;
+    Oracle oracle;
+    Promises promises;
+  };
+
+  void MayCopyDisk();
+  void MayPutCopyBack();
   void Submit(const server::Event& event);
   void Handle(const server::Event& event);
   void Absorb(server::Effects effects);
@@ -81,6 +90,7 @@ class SimCoordinator {
   const Partials* const partials_;
   server::History history_;
   absl::Time full_until_ = absl::InfinitePast();
+  std::optional<Copy> copy_;
 
   std::unique_ptr<server::JobMachine> machine_;  // Null while there is no process.
   uint64_t life_ = 0;

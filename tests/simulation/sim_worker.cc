@@ -229,6 +229,7 @@ void SimWorker::FinishForming(const worker::FormGroup& command, const Meeting& m
   working_ = *state_;
   flawed_ = false;
   const worker::StateNeed need = command.assemble.members[command.rank].need;
+  bool zeroed = false;
   const bool takes_moments =
       need == worker::StateNeed::kAll || need == worker::StateNeed::kMoments ||
       need == worker::StateNeed::kFile || need == worker::StateNeed::kPartial;
@@ -241,8 +242,10 @@ void SimWorker::FinishForming(const worker::FormGroup& command, const Meeting& m
       if (good) around_.world->Violate(id_ + " keeps moments that are not finite");
     }
     sick_ = false;
+    zeroed = true;
   }
   worker::Formed formed;
+  formed.moments_zeroed = zeroed;
   formed.group = command.assemble.group;
   formed.state_hash = *state_;
   formed.seconds = 0.1;

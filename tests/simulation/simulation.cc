@@ -23,8 +23,8 @@ Weather Temper(Weather weather, World* world) {
         &weather.stalls,     &weather.leaves,         &weather.massacres,    &weather.dies,
         &weather.not_finite, &weather.flips,          &weather.half_done,    &weather.crashes,
         &weather.stuns,      &weather.total_restarts, &weather.crash_before, &weather.crash_after,
-        &weather.crash_amid, &weather.unknown,        &weather.disk_full,    &weather.pauses,
-        &weather.drains,     &weather.saves,          &weather.stops}) {
+        &weather.put_backs,  &weather.crash_amid,     &weather.unknown,      &weather.disk_full,
+        &weather.pauses,     &weather.drains,         &weather.saves,        &weather.stops}) {
     *chance *= scale;
   }
   return weather;

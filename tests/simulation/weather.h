@@ -47,6 +47,9 @@ struct Weather {
   double crashes = 0;
   double stuns = 0;           // It is stopped for up to 14 s, then goes on.
   double total_restarts = 0;  // It and all workers are killed.
+  // When it starts after a crash, an old copy of its disk was put back, one that was made after
+  // another crash.
+  double put_backs = 0;
   // At each write of its journal:
   double crash_before = 0;
   double crash_after = 0;  // The records are on disk, nothing was sent.
@@ -63,7 +66,7 @@ struct Weather {
   // Work may be lost in it: somebody dies or is taken for dead, or parameters differ in a round
   // that keeps no copy of them.
   bool Deadly() const {
-    return kills + freezes + stalls + leaves + massacres + dies + total_restarts > 0 ||
+    return kills + freezes + stalls + leaves + massacres + dies + total_restarts + put_backs > 0 ||
            (rounds != Rounds::kLocal && flips > 0);
   }
 };

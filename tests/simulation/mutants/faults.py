@@ -123,8 +123,9 @@ FAULTS = [
   if ({on('repair_left_out')}) {{
     for (const uint64_t at : assembly_->stand_at) step = at < step ? at : step;
   }}"""),
-        (REPAIR, '  std::map<uint64_t, size_t> counts;',
-         f'  if ({on("repair_left_out")}) return true;\n  std::map<uint64_t, size_t> counts;')], ('StepRepairs', 'KillsParallel')),
+        (REPAIR, '  const std::optional<uint64_t> hash = RepairedHash();',
+         f'  if ({on("repair_left_out")}) return ContinueRound();\n'
+         '  const std::optional<uint64_t> hash = RepairedHash();')], ('StepRepairs', 'KillsParallel')),
     Fault('repaired_twice', 'the steps before a repair are dealt again (rule 18)', [
         ('server/core/continuation.cc', '  if (steps == 0) return so_far;',
          f'  if (steps == 0 || {on("repaired_twice")}) return so_far;')], ('StepRepairs', 'KillsParallel')),
@@ -160,6 +161,9 @@ FAULTS = [
     Fault('stops_not', 'a job that was told to stop begins another round', [
         (GROUP, '  return stop_reason_.has_value() ||', f'  return (stop_reason_.has_value() && !{on("stops_not")}) ||')],
         ('Steering', 'SteeringAndRestarts')),
+    Fault('fork_unseen', 'an old copy of the journal was put back, and numbers are used again (rule 2)', [
+        ('server/core/job_machine_fork.cc', '  if (!returning.seen) return false;',
+         f'  if (!returning.seen || {on("fork_unseen")}) return false;')], ('PutBacks', 'PutBacksAndKills')),
     Fault('partial_skipped', 'a long round goes on a step further than its partials', [
         (GROUP, '  if (partial) message.step = *partials_->step;',
          f'  if (partial) message.step = *partials_->step + ({on("partial_skipped")} ? 1 : 0);')], ('TotalRestarts',)),
