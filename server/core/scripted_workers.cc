@@ -344,7 +344,7 @@ void Script::AnswerRepair(ScriptedWorker& worker, const Assemble& assemble) {
 void Script::AnswerWork(ScriptedWorker& worker, const CoordinatorMessage& message) {
   const auto& body = message.body;
   if (const auto* order = std::get_if<Order>(&body)) {
-    if (order->group <= worker.seen_before && order->mode == RoundMode::kLocal) return;
+    if (order->mode == RoundMode::kLocal && order->group != worker.seen.group) return;
     worker.seen.round = std::max(worker.seen.round, order->round);
     worker.order = *order;
     worker.ready.reset();
