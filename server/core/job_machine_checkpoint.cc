@@ -35,7 +35,9 @@ std::optional<CheckpointCondition> JobMachine::Impl::Inspect(const CommittedStat
   if (away && stop_reason_) {
     End(EndState::kStopped, *stop_reason_);
   } else {
-    WaitForCheckpoint(target, away ? inspection.text : "it is being looked for");
+    WaitForCheckpoint(target, away            ? inspection.text
+                              : unread_since_ ? UnreadInWords()
+                                              : "it is being looked for");
   }
   return std::nullopt;
 }
@@ -99,9 +101,12 @@ bool JobMachine::Impl::ReadAgainLater(const CommittedState& target) {
     return true;
   }
   WakeAt(read_again_at_);
-  return WaitForCheckpoint(target, fmt::format("its files are whole here, but no worker can read "
-                                               "them; the last one: {}",
-                                               unreadable_text_));
+  return WaitForCheckpoint(target, UnreadInWords());
+}
+
+std::string JobMachine::Impl::UnreadInWords() const {
+  return fmt::format("its files are whole here, but no worker can read them; the last one: {}",
+                     unreadable_text_);
 }
 
 }  // namespace rondo::server

@@ -53,9 +53,9 @@ struct PutBack {
       Apply(record, &history);
       if (i < copy.size()) continue;
       const auto* group = std::get_if<GroupRecord>(&record);
-      if (group != nullptr) EXPECT_GT(group->group, seen.group);
+      EXPECT_TRUE(group == nullptr || group->group > seen.group);
       const auto* order = std::get_if<OrderRecord>(&record);
-      if (order != nullptr) EXPECT_GT(order->round, seen.round);
+      EXPECT_TRUE(order == nullptr || order->round > seen.round);
     }
     EXPECT_GT(history.term, seen.term);
   }

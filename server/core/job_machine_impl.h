@@ -201,6 +201,7 @@ class JobMachine::Impl {
   std::optional<CheckpointCondition> Inspect(const CommittedState& target, bool whole);
   bool WaitForCheckpoint(const CommittedState& target, const std::string& what);
   bool ReadAgainLater(const CommittedState& target);
+  std::string UnreadInWords() const;
   void TrimCheckpointsKept();
   void ForgetUndone(uint64_t to_step);
   std::vector<Member> NeedsAtStart(const std::vector<std::string>& names) const;
