@@ -25,6 +25,13 @@ bool Contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// Why a worker is not there, in the words of the notices that tell it.
+struct Reason {
+  std::string kind;  // Of the newest one.
+  std::string text;
+  absl::Time at;  // Of the first one.
+};
+
 // What the records say of the round and of its surroundings.
 struct Findings {
   std::optional<CommitRecord> before;  // The commit before it, not undone by then.
@@ -37,16 +44,28 @@ struct Findings {
   std::optional<std::string> undone;
   double evaluate_before = 0;
   std::vector<NoticeRecord> notices;
-  std::map<std::string, NoticeRecord> reasons;  // By worker: the last that says why it went.
+  std::map<std::string, Reason> reasons;  // By worker: the last one.
 };
 
-// Whether a notice about a worker says why it is not there.
+// Whether a notice about a worker says why it is not there, or not in a result.
 bool TellsWhyGone(const NoticeRecord& notice) {
-  constexpr std::array<std::string_view, 9> kKinds = {
-      "worker_lost", "worker_left", "worker_drained",  "worker_silent", "worker_stalled",
-      "refused",     "left_out",    "worker_excluded", "not_finite"};
+  constexpr std::array<std::string_view, 11> kKinds = {
+      "worker_away",     "worker_silent", "worker_lost",    "worker_stalled",
+      "worker_left",     "refused",       "worker_drained", "left_out",
+      "worker_excluded", "not_finite",    "odd_result"};
   return !notice.worker.empty() &&
          std::find(kKinds.begin(), kKinds.end(), notice.kind) != kKinds.end();
+}
+
+// What the notice says of its worker, without the name that it begins with.
+std::string_view WithoutName(const NoticeRecord& notice) {
+  std::string_view text = notice.text;
+  for (const std::string& prefix : {notice.worker + ": ", notice.worker + " "}) {
+    if (text.substr(0, prefix.size()) != prefix) continue;
+    text.remove_prefix(prefix.size());
+    break;
+  }
+  return text;
 }
 
 class Finder {
@@ -97,7 +116,12 @@ class Finder {
     if (found_.orders.empty()) found_.evaluate_before += record.seconds;
   }
   void See(const NoticeRecord& record) {
-    if (TellsWhyGone(record) && record.round <= round_) found_.reasons[record.worker] = record;
+    if (TellsWhyGone(record) && record.round <= round_) Add(record);
+    // What comes after a return is another story.
+    const auto reason = found_.reasons.find(record.worker);
+    if (record.kind == "worker_returned" && reason != found_.reasons.end()) {
+      reason->second.kind.clear();
+    }
     const bool its_own = record.round == round_;
     if (its_own || (!closed_ && !record.round)) found_.notices.push_back(record);
   }
@@ -107,6 +131,18 @@ class Finder {
   void See(const EndRecord&) { closed_ = true; }
 
  private:
+  // Who is away is lost some time later: that is one story, and it began when the worker went.
+  void Add(const NoticeRecord& record) {
+    Reason& reason = found_.reasons[record.worker];
+    const bool went = reason.kind == "worker_away" || reason.kind == "worker_silent";
+    if (record.kind == "worker_lost" && went) {
+      reason.text += fmt::format("; {}", WithoutName(record));
+    } else {
+      reason.text = std::string(WithoutName(record));
+      reason.at = record.at;
+    }
+    reason.kind = record.kind;
+  }
   void StartAfter(absl::Time at) {
     found_.before_at = at;
     found_.groups.clear();

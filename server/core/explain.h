@@ -30,7 +30,7 @@ enum class ChangeKind {
 struct MemberChange {
   std::string worker;
   ChangeKind kind = ChangeKind::kJoined;
-  std::string text;  // Why; of kGone and kDropped the notice that tells it, empty if none does.
+  std::string text;  // Why; of kGone and kDropped what notices tell, empty if none does.
   absl::Time at = absl::InfinitePast();  // InfinitePast: not known.
 };
 

@@ -104,8 +104,8 @@ void ExplainCut(const PolicyConfig& policy, const ScheduleConfig& schedule, int6
         fmt::format("; the round is cut at step {}, where the policy switches", wish.cut_at);
   } else {
     why.reason = LengthReason::kEnd;
-    why.text +=
-        fmt::format("; only {} of {} steps are left", schedule.steps - step, schedule.steps);
+    why.text += fmt::format("; only {} of {} steps {} left", schedule.steps - step, schedule.steps,
+                            schedule.steps - step == 1 ? "is" : "are");
   }
 }
 

@@ -79,9 +79,119 @@ TEST(ExplainTest, TellsWhoWasLostAndWhatReturned) {
   EXPECT_EQ(open.fate, RoundFate::kOpen);
   EXPECT_THAT(open.members, ElementsAre("b"));
   ASSERT_THAT(ChangesOf(open), ElementsAre("a gone"));
-  EXPECT_THAT(open.changes[0].text, HasSubstr("away for 10s"));
+  EXPECT_THAT(open.changes[0].text, HasSubstr("; away for 10s"));
   EXPECT_EQ(open.cost.total, 0);
 }
+
+// The round's first change of this kind.
+MemberChange ChangeOf(const RoundStory& story, ChangeKind kind) {
+  for (const MemberChange& change : story.changes) {
+    if (change.kind == kind) return change;
+  }
+  ADD_FAILURE() << "no such change";
+  return {};
+}
+
+TEST(ExplainTest, TellsWhenAndWhyAConnectionBroke) {
+  MidRound mid(1, 2);
+  mid.b->mute_ready = true;
+  mid.script.Pass(absl::Seconds(3));
+  const absl::Time broke_at = mid.script.now;
+  mid.a->connected = false;
+  mid.script.Handle(StreamClosed{mid.a->stream, "reset by peer"});
+  mid.script.Pass(absl::Seconds(1));
+  ASSERT_OK_AND_ASSIGN(const RoundStory first, Explain(mid.script, 1));
+  const MemberChange dropped = ChangeOf(first, ChangeKind::kDropped);
+  EXPECT_EQ(dropped.text, "its connection broke (reset by peer)");
+  EXPECT_EQ(dropped.at, broke_at);
+  mid.script.Pass(absl::Seconds(11));  // It is lost meanwhile.
+  ASSERT_OK_AND_ASSIGN(const RoundStory second, Explain(mid.script, 2));
+  const MemberChange gone = ChangeOf(second, ChangeKind::kGone);
+  EXPECT_EQ(gone.text, "its connection broke (reset by peer); away for 10s");
+  EXPECT_EQ(gone.at, broke_at);
+}
+
+TEST(ExplainTest, AReturnEndsTheStoryOfAnAbsence) {
+  const auto at = [](int second) { return absl::UnixEpoch() + absl::Seconds(second); };
+  OrderRecord order;
+  order.round = {1};
+  order.group = {1};
+  CommitRecord commit;
+  commit.round = {1};
+  commit.contributors = {"b"};
+  const std::vector<Record> records = {
+      TermRecord{{1}, at(0)},
+      GroupRecord{{1}, Purpose::kStart, {{"a", {1}}, {"b", {2}}}, at(0)},
+      order,
+      NoticeRecord{at(1), "worker_away", "a: its connection broke", {1}, "a"},
+      NoticeRecord{at(2), "worker_returned", "a is back", {1}, "a"},
+      TermRecord{{2}, at(3)},
+      NoticeRecord{at(13), "worker_lost", "a: away for 10s", {1}, "a"},
+      commit};
+  ExplainConfig config;
+  config.schedule.steps = 10;
+  ASSERT_OK_AND_ASSIGN(const RoundStory story, ExplainRound(config, records, {1}));
+  const MemberChange dropped = ChangeOf(story, ChangeKind::kDropped);
+  EXPECT_EQ(dropped.text, "away for 10s");
+  EXPECT_EQ(dropped.at, at(13));
+}
+
+TEST(ExplainTest, TellsWhoseResultWasOutvoted) {
+  Script script(SmallJob(3, 3));
+  script.Join("a").wrong_hash = 7;
+  script.Join("b");
+  script.Join("c");
+  script.Run();
+  ASSERT_OK_AND_ASSIGN(const RoundStory story, Explain(script, 1));
+  const MemberChange dropped = ChangeOf(story, ChangeKind::kDropped);
+  EXPECT_EQ(dropped.worker, "a");
+  EXPECT_THAT(dropped.text, HasSubstr("had hash 0000000000000007"));
+}
+
+struct Departure {
+  const char* name;
+  void (*happens)(MidRound&);  // To a, in the middle of round 1.
+  const char* text;
+};
+
+class DepartureTest : public testing::TestWithParam<Departure> {};
+
+TEST_P(DepartureTest, IsToldWithItsReasonAndTime) {
+  MidRound mid(1, 2);
+  mid.script.Pass(absl::Seconds(2));
+  const absl::Time before = mid.script.now;
+  GetParam().happens(mid);
+  mid.script.Pass(absl::Seconds(8));
+  ASSERT_OK_AND_ASSIGN(const RoundStory story, Explain(mid.script, 1));
+  const MemberChange dropped = ChangeOf(story, ChangeKind::kDropped);
+  EXPECT_EQ(dropped.worker, "a");
+  EXPECT_THAT(dropped.text, HasSubstr(GetParam().text));
+  EXPECT_GE(dropped.at, before);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ways, DepartureTest,
+    testing::Values(Departure{"BrokenStream", [](MidRound& mid) { mid.script.Break(*mid.a); },
+                              "its connection broke"},
+                    Departure{"Silent", [](MidRound& mid) { mid.a->connected = false; },
+                              "has sent nothing for 5s"},
+                    Departure{
+                        "Stalled",
+                        [](MidRound& mid) {
+                          mid.script.Say(*mid.a, Progress{{1}, 1, 0, 0, 100, Activity::kTraining});
+                        },
+                        "has stood still for 100 s"},
+                    Departure{"Left",
+                              [](MidRound& mid) {
+                                mid.script.Say(*mid.a, Leave{{1}, 0, 0.1, "SIGTERM"});
+                              },
+                              "leaves at once"},
+                    Departure{"Refused",
+                              [](MidRound& mid) {
+                                mid.script.Handle(Malformed{mid.a->stream, "no message"});
+                              },
+                              "no message"}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 TEST(ExplainTest, TellsWhatWasRepeatedAndHowLongThatTook) {
   MidRound mid;

@@ -32,7 +32,7 @@
 
 namespace rondo::server {
 
-// All limits of DESIGN section 3, as flags or job keys set them.
+// All limits on waiting, as flags or job keys set them.
 struct MachineLimits {
   absl::Duration heartbeat = absl::Seconds(1);
   absl::Duration silent = absl::Seconds(5);  // Then a stream is closed.
@@ -100,6 +100,7 @@ struct StreamOpened {
 };
 struct StreamClosed {
   StreamId stream;
+  std::string why = {};  // As far as the edge knows.
 };
 struct Received {
   StreamId stream;
@@ -258,7 +259,7 @@ struct StatusView {
   double control_seconds = 0;
   double evaluate_seconds = 0;
   std::optional<EvaluationRecord> last_evaluation;
-  uint64_t members = 0;
+  std::vector<std::string> members;  // Of the live group, those that are here; rank order.
   uint64_t parameters = 0;
   uint64_t samples_dropped = 0;
   std::optional<uint64_t> checkpoint_step;

@@ -1,4 +1,4 @@
-// Streams, arrival, departure.
+// Streams, arrival, and who is let go.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,15 +11,6 @@ namespace rondo::server {
 
 void JobMachine::Impl::On(const StreamOpened& event) {
   pending_[event.stream] = now_ + config_.limits.silent;
-}
-
-void JobMachine::Impl::On(const StreamClosed& event) {
-  pending_.erase(event.stream);
-  Worker* worker = roster_.FindByStream(event.stream);
-  if (worker == nullptr) return;
-  worker->stream = {};
-  worker->broke = now_;
-  worker->fell_silent = false;
 }
 
 void JobMachine::Impl::On(const Malformed& event) {
@@ -37,12 +28,15 @@ void JobMachine::Impl::OnHello(StreamId stream, const std::string& job_id, const
       DecideHello({config_.job_id, config_.device, config_.workers_max, torch_version_,
                    nccl_version_, phase_ == Phase::kOver},
                   roster_, job_id, hello);
+  waiting_.erase({hello.name, hello.incarnation});
   Worker* known = roster_.Find(hello.name);
   switch (decision.verdict) {
     case HelloVerdict::kStale:
       return Close(stream, decision.text);
     case HelloVerdict::kWait:
-      SayOn(stream, Wait{decision.wait, decision.text, 1});
+      return TellToWait(stream, hello, Wait{decision.wait, decision.text, 1});
+    case HelloVerdict::kOver:
+      SayOn(stream, end_goodbye_);
       return Close(stream, "");
     case HelloVerdict::kRefuse:
       Note("refused", fmt::format("worker {}: {}", hello.name, decision.text));
@@ -58,9 +52,20 @@ void JobMachine::Impl::OnHello(StreamId stream, const std::string& job_id, const
     case HelloVerdict::kWelcome:
       break;
   }
-  if (known == nullptr && MakeWait(stream, hello.name)) return;
+  if (known == nullptr && MakeWait(stream, hello)) return;
   Worker& worker = known != nullptr ? *known : roster_.Enter(hello, now_);
   WelcomeWorker(worker, stream, hello);
+}
+
+// It asks again after `wait.retry_seconds`.
+void JobMachine::Impl::TellToWait(StreamId stream, const Hello& hello, Wait wait) {
+  const absl::Duration retry = std::min(absl::Seconds(wait.retry_seconds), config_.limits.lost);
+  std::erase_if(waiting_, [this](const auto& entry) { return entry.second <= now_; });
+  if (waiting_.size() < kGoneKept) {
+    waiting_[{hello.name, hello.incarnation}] = now_ + retry + config_.limits.silent;
+  }
+  SayOn(stream, std::move(wait));
+  Close(stream, "");
 }
 
 void JobMachine::Impl::WelcomeWorker(Worker& worker, StreamId stream, const Hello& hello) {
@@ -102,10 +107,10 @@ void JobMachine::Impl::TakeStream(Worker& worker, StreamId stream, const Hello& 
     torch_version_ = hello.torch_version;
     nccl_version_ = hello.nccl_version;
   }
+  NoteReturn(worker);
   if (worker.standing == Standing::kLost) {
     worker.standing = worker.candidate_since == absl::InfiniteFuture() ? Standing::kPreparing
                                                                        : Standing::kPrepared;
-    Note("worker_returned", fmt::format("{} is back", worker.name), worker.name);
   }
   worker.stream = stream;
   worker.dial = hello.dial;
@@ -323,76 +328,6 @@ void JobMachine::Impl::LetGo(Worker& worker, Goodbye goodbye) {
   worker.gone_since = now_;
   worker.text = goodbye.text;
   worker.goodbye = std::move(goodbye);
-}
-
-void JobMachine::Impl::DropStream(Worker& worker, const std::string& why) {
-  Close(worker.stream, why);
-  worker.stream = {};
-  worker.broke = now_;
-  worker.fell_silent = true;
-}
-
-void JobMachine::Impl::Lose(Worker& worker, const std::string& why) {
-  if (worker.stream) Close(worker.stream, why);
-  worker.stream = {};
-  worker.standing = Standing::kLost;
-  worker.gone_since = now_;
-  worker.text = why;
-  discipline_.NoteLoss(worker.name, now_);
-  Note("worker_lost", fmt::format("{}: {}", worker.name, why), worker.name);
-}
-
-// A coordinator that was stopped or starved has heard nobody: its own sleep is nobody's silence.
-void JobMachine::Impl::ForgiveOwnSleep() {
-  const absl::Duration late = now_ - wanted_wake_;
-  if (late < config_.limits.heartbeat || phase_ == Phase::kOver) return;
-  for (auto& [stream, until] : pending_) until += late;
-  for (auto& [name, worker] : roster_.workers()) {
-    if (worker.gone()) continue;
-    worker.heard = std::min(now_, worker.heard + late + 2 * config_.limits.heartbeat);
-    if (!worker.stream) worker.broke += late;
-  }
-  Note("coordinator_slept", fmt::format("the coordinator itself stood still for {}",
-                                        absl::FormatDuration(absl::Trunc(late, absl::Seconds(1)))));
-}
-
-// Limits of streams: Hello must come, heartbeats must come, an absent worker must come back.
-void JobMachine::Impl::CheckStreams() {
-  const MachineLimits& limits = config_.limits;
-  for (auto it = pending_.begin(); it != pending_.end();) {
-    const auto [stream, until] = *it++;
-    if (now_ >= until) {
-      Close(stream, "no Hello in time");
-    } else {
-      WakeAt(until);
-    }
-  }
-  for (auto& [name, worker] : roster_.workers()) {
-    if (worker.gone()) continue;
-    CheckLeaver(worker);
-    if (worker.gone()) continue;
-    if (worker.stream && now_ >= worker.heard + limits.silent) {
-      Note("worker_silent",
-           fmt::format("{} has sent nothing for {}", name, absl::FormatDuration(limits.silent)),
-           name, absl::ToDoubleSeconds(now_ - worker.heard));
-      DropStream(worker, "silent for too long");
-    }
-    const absl::Time lost_at = (worker.fell_silent ? worker.heard : worker.broke) + limits.lost;
-    if (worker.stream) {
-      WakeAt(worker.heard + limits.silent);
-    } else if (now_ >= lost_at) {
-      Lose(worker, fmt::format("away for {}", absl::FormatDuration(limits.lost)));
-    } else {
-      WakeAt(lost_at);
-    }
-  }
-  roster_.Forget(now_, [this](const Worker& worker) { return IsNamed(worker); });
-}
-
-// Something that is under way counts on its entry.
-bool JobMachine::Impl::IsNamed(const Worker& worker) const {
-  return IsMember(worker) || (group_ && group_->RankOf(worker.name, worker.incarnation)) ||
-         (round_ && round_->Find(worker.name, worker.incarnation) != nullptr);
 }
 
 }  // namespace rondo::server

@@ -1,11 +1,11 @@
 // Who stands still, is sick, keeps dying, or wants to leave.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "server/core/job_machine_impl.h"
+#include "server/core/words.h"
 
 namespace rondo::server {
 namespace {
@@ -51,7 +51,7 @@ void JobMachine::Impl::ExcludeSick() {
     worker->not_finite_rounds = IsFinite(member) ? 0 : worker->not_finite_rounds + 1;
     if (worker->not_finite_rounds < config_.limits.not_finite_max) continue;
     const std::string text =
-        fmt::format("not finite in {} rounds in a row", config_.limits.not_finite_max);
+        fmt::format("not finite in {} in a row", Counted(config_.limits.not_finite_max, "round"));
     const absl::Time until = discipline_.NoteExclusion(worker->name, now_);
     Note("worker_excluded",
          fmt::format("{}: {}; its name is barred for {}", worker->name, text,
@@ -64,17 +64,18 @@ void JobMachine::Impl::ExcludeSick() {
 // ------------------------------------------------------------------------------------ dying
 
 // True: a new process under this name has to wait, and has been told so.
-bool JobMachine::Impl::MakeWait(StreamId stream, const std::string& name) {
+bool JobMachine::Impl::MakeWait(StreamId stream, const Hello& hello) {
+  const std::string& name = hello.name;
   const absl::Time until = discipline_.BarredUntil(name, now_);
   if (until <= now_) return false;
   const double seconds = absl::ToDoubleSeconds(until - now_);
   const uint64_t losses = discipline_.Losses(name, now_);
-  const std::string why = losses == 0 ? "its last process was told to leave"
-                                      : fmt::format("{} processes of its name were lost", losses);
+  const std::string why = losses == 0   ? "its last process was told to leave"
+                          : losses == 1 ? "a process of its name was lost"
+                                        : fmt::format("{} processes of its name were lost", losses);
   const std::string text = fmt::format(
       "'{}' may come in after {:.0f} s: {} (workers.cool_down_seconds)", name, seconds, why);
-  SayOn(stream, Wait{WaitReason::kCoolDown, text, seconds});
-  Close(stream, "");
+  TellToWait(stream, hello, Wait{WaitReason::kCoolDown, text, seconds});
   Worker* worker = roster_.Find(name);
   if (worker != nullptr && worker->gone() && worker->cools_down_until != until) {
     worker->cools_down_until = until;
@@ -91,7 +92,9 @@ std::string JobMachine::Impl::CoolingDown() const {
     names.push_back(fmt::format("{} (for {:.0f} s)", name,
                                 absl::ToDoubleSeconds(worker.cools_down_until - now_)));
   }
-  return names.empty() ? "" : fmt::format("{} cool down", fmt::join(names, ", "));
+  return names.empty()
+             ? ""
+             : fmt::format("{} {} down", Listed(names), names.size() == 1 ? "cools" : "cool");
 }
 
 // ------------------------------------------------------------------------------------ leaving

@@ -232,12 +232,15 @@ bool JobMachine::Impl::End(EndState state, std::string reason) {
   return Go(Phase::kOver);
 }
 
-// Who is away at the end is told when it comes back, until it is lost.
+// Who is away at the end is told when it comes back, until it is lost; who was told to wait, when
+// it asks again.
 void JobMachine::Impl::AdvanceOver() {
   if (finished_) return;
   const bool awaited = std::any_of(roster_.workers().begin(), roster_.workers().end(),
                                    [](const auto& entry) { return !entry.second.gone(); });
-  if (awaited) return;
+  std::erase_if(waiting_, [this](const auto& entry) { return entry.second <= now_; });
+  for (const auto& [who, until] : waiting_) WakeAt(until);
+  if (awaited || !waiting_.empty()) return;
   finished_ = true;
   out_.effects.push_back(Finish{end_state_ == EndState::kFailed ? 1 : 0, end_reason_});
 }

@@ -1,8 +1,10 @@
-// Leaving, stopping, evaluation, checkpoints and the end. Rows of SCENARIOS.md are named in
-// comments.
+// Leaving, stopping, evaluation, checkpoints and the end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+
+#include "absl/time/time.h"
 #include "server/core/job_machine.h"
 #include "server/core/ledger.h"
 #include "server/core/scripted_round.h"
@@ -174,6 +176,50 @@ TEST(EndTest, BeforeTheFirstCommitTheJobStartsAnew) {  // Rule 21.
   ASSERT_TRUE(mid.script.finish);
   EXPECT_EQ(mid.script.finish->exit_code, 0);
   EXPECT_EQ(mid.script.Records<CommitRecord>()[0].round, RoundId{2});  // Numbers only grow.
+}
+
+// A second process under the name of a live one asks every second. S12
+struct Twin {
+  Twin() : mid(1, 2) {
+    auto& slot = mid.script.workers["twin"];
+    slot = std::make_unique<ScriptedWorker>();
+    slot->name = "a";
+    slot->incarnation = {99};
+    twin = slot.get();
+    mid.script.Redial(*twin);
+    mid.script.Run();
+    twin->connected = false;
+  }
+  // The job ends, with a in it to its end.
+  void Finish() {
+    mid.a->mute_ready = false;
+    mid.script.Say(*mid.a, mid.ReadyOfA());
+    mid.script.Run();
+  }
+  MidRound mid;
+  ScriptedWorker* twin;
+};
+
+TEST(EndTest, WhoWasToldToWaitHearsOfTheEndWhenItAsksAgain) {
+  Twin twins;
+  ASSERT_EQ(twins.twin->Heard<Wait>().size(), 1u);
+  twins.Finish();
+  EXPECT_EQ(twins.mid.a->exit_code, 0u);
+  EXPECT_FALSE(twins.mid.script.finish) << "the other one asks again in a second";
+  twins.mid.script.Redial(*twins.twin);
+  twins.mid.script.Run();
+  ASSERT_EQ(twins.twin->Heard<Goodbye>().size(), 1u);
+  EXPECT_EQ(twins.twin->Heard<Goodbye>()[0].reason, GoodbyeReason::kDone);
+  EXPECT_EQ(twins.twin->exit_code, 0u);
+  EXPECT_TRUE(twins.mid.script.finish);
+}
+
+TEST(EndTest, WhoWasToldToWaitAndDoesNotAskAgainDelaysTheEndBySeconds) {
+  Twin twins;
+  twins.Finish();
+  EXPECT_FALSE(twins.mid.script.finish);
+  twins.mid.script.Pass(absl::Seconds(7));
+  EXPECT_TRUE(twins.mid.script.finish);
 }
 
 TEST(WaitTest, BelowMinimumTheJobWaitsAndGivesUpWhenTold) {  // S15

@@ -8,6 +8,7 @@
 
 #include "server/core/job_machine_impl.h"
 #include "server/core/start.h"
+#include "server/core/words.h"
 
 namespace rondo::server {
 namespace {
@@ -86,16 +87,19 @@ bool JobMachine::Impl::BelowMinimum(size_t count) {
   }
   if (!below_minimum_since_) {
     below_minimum_since_ = now_;
-    Note("waiting",
-         fmt::format("{} workers are there, workers.min is {}", count, config_.workers_min));
+    Note("waiting", fmt::format("{} {} there, workers.min is {}", Counted(count, "worker"),
+                                count == 1 ? "is" : "are", config_.workers_min));
   }
   std::vector<std::string> preparing;
   for (const auto& [name, worker] : roster_.workers()) {
     if (worker.standing == Standing::kPreparing) preparing.push_back(name);
   }
-  waits_for_ = fmt::format("{} of at least {} workers are ready", count, config_.workers_min);
-  if (!preparing.empty())
-    waits_for_ += fmt::format("; {} still prepare", fmt::join(preparing, ", "));
+  waits_for_ = fmt::format("{} of at least {} {} ready", count,
+                           Counted(config_.workers_min, "worker"), count == 1 ? "is" : "are");
+  if (!preparing.empty()) {
+    waits_for_ += fmt::format("; {} still {}", Listed(preparing),
+                              preparing.size() == 1 ? "prepares" : "prepare");
+  }
   if (const std::string cooling = CoolingDown(); !cooling.empty()) waits_for_ += "; " + cooling;
   if (config_.limits.give_up > absl::ZeroDuration()) {
     const absl::Time until = *below_minimum_since_ + config_.limits.give_up;
@@ -122,6 +126,8 @@ bool JobMachine::Impl::BeginFirstGroup() {
   StartPolicy policy = {config_.workers_min, config_.workers_max, config_.wait};
   if (config_.workers_at_start != 0 && !grouped_) {
     policy.workers_min = policy.workers_max = config_.workers_at_start;
+  } else if (config_.workers_at_start != 0 && candidates.size() >= config_.workers_at_start) {
+    policy.wait = absl::ZeroDuration();  // After a rewind as many are there as at first.
   }
   const StartDecision start = DecideStart(policy, candidates, now_);
   switch (start.verdict) {
@@ -130,8 +136,9 @@ bool JobMachine::Impl::BeginFirstGroup() {
       return phase_ != Phase::kBorder;
     case StartVerdict::kWaiting:
       below_minimum_since_.reset();
-      waits_for_ = fmt::format("{} workers are ready; up to {} may join until {}",
-                               candidates.size(), config_.workers_max, absl::FormatTime(start.at));
+      waits_for_ = fmt::format(
+          "{} {} ready; up to {} may join until {}", Counted(candidates.size(), "worker"),
+          candidates.size() == 1 ? "is" : "are", config_.workers_max, InUtc(start.at));
       WakeAt(start.at);
       return false;
     case StartVerdict::kStart:
@@ -311,7 +318,12 @@ bool JobMachine::Impl::AdvanceAssembling() {
   }
   for (const std::string& name : missing) {
     Worker* worker = roster_.Find(name);
-    if (worker != nullptr && worker->stream) DropStream(*worker, "did not form its group in time");
+    if (worker == nullptr || !worker->stream) continue;
+    Note("worker_away",
+         fmt::format("{}: its connection was closed, it had not formed group {} within {}", name,
+                     assembly.group.id, absl::FormatDuration(assembly.deadline - assembly.began)),
+         name);
+    DropStream(*worker, "did not form its group in time");
   }
   return EndAssembly(fmt::format("not formed within {}: {}",
                                  absl::FormatDuration(assembly.deadline - assembly.began),
@@ -370,8 +382,8 @@ void JobMachine::Impl::ReportGlobalBatch(size_t members) {
   if (batch == reported_batch_) return;
   if (reported_batch_ != 0) {
     Note("global_batch_changed",
-         fmt::format("a step takes {} samples now, {} before; rates stay as scheduled", batch,
-                     reported_batch_));
+         fmt::format("a step takes {} now, {} before; rates stay as scheduled",
+                     Counted(batch, "sample"), reported_batch_));
   }
   reported_batch_ = batch;
 }

@@ -1,6 +1,7 @@
 // The state behind JobMachine. Private to job_machine_*.cc, one file a part of the job's life:
 //   job_machine          events in, effects out, the turn of the phases
-//   job_machine_arrival  streams, Hello, Prepared, Leave, who is silent or lost
+//   job_machine_arrival  streams, Hello, Prepared, who is refused or let go
+//   job_machine_absence  streams that break, who is silent, back or lost
 //   job_machine_restart  a later term takes up the journal
 //   job_machine_fork     a worker comes from another history: the journal is an old copy
 //   job_machine_partial  a long round goes on after a total restart
@@ -109,6 +110,7 @@ class JobMachine::Impl {
 
   // Arrival.
   void OnHello(StreamId stream, const std::string& job_id, const Hello& hello);
+  void TellToWait(StreamId stream, const Hello& hello, Wait wait);
   void WelcomeWorker(Worker& worker, StreamId stream, const Hello& hello);
   void TakeStream(Worker& worker, StreamId stream, const Hello& hello);
   std::vector<StagedFate> AdoptState(Worker& worker, const Returning& returning, bool foreign);
@@ -123,6 +125,7 @@ class JobMachine::Impl {
   void RefuseWorker(Worker& worker, RefuseReason reason, std::string text);
   void LetGo(Worker& worker, Goodbye goodbye);
   void DropStream(Worker& worker, const std::string& why);
+  void NoteReturn(const Worker& worker);
   void Lose(Worker& worker, const std::string& why);
   void ForgiveOwnSleep();
   void CheckStreams();
@@ -130,7 +133,7 @@ class JobMachine::Impl {
   // Discipline.
   void DropStalled(Worker& worker);
   void ExcludeSick();
-  bool MakeWait(StreamId stream, const std::string& name);
+  bool MakeWait(StreamId stream, const Hello& hello);
   std::string CoolingDown() const;
   void CheckLeaver(Worker& worker);
   bool CanFinishOrder(const Worker& worker, const Leave& leave) const;
@@ -257,6 +260,8 @@ class JobMachine::Impl {
   absl::Status CheckNotOver() const;
   absl::Status UnknownWorker(const std::string& name) const;
   uint64_t NextBorder() const;  // Its step.
+  std::string Doubt() const;
+  uint64_t NewestCheckpoint() const;  // Its step; 0: there is none.
   std::string WhenRoundEnds() const;
   std::string MinimumAfterDrains() const;
   bool Resting();
@@ -295,6 +300,9 @@ class JobMachine::Impl {
   absl::Time wanted_wake_ = absl::InfiniteFuture();  // What the last event's effects asked for.
 
   Roster roster_;
+  // Processes that were told to wait and are not in the roster: until when their next Hello is
+  // awaited, so that they hear of the job's end.
+  std::map<std::pair<std::string, Incarnation>, absl::Time> waiting_;
   Discipline discipline_;
   std::map<StreamId, absl::Time> pending_;  // Streams without Hello: until when.
   std::string torch_version_;               // Of the first worker.

@@ -14,6 +14,7 @@
 
 #include "server/core/continuation.h"
 #include "server/core/job_machine_impl.h"
+#include "server/core/words.h"
 
 namespace rondo::server {
 
@@ -283,9 +284,8 @@ bool JobMachine::Impl::ContinueRound() {
   next->breaks = step > round_->first_step ? 0 : round_->breaks + 1;
   const absl::Duration lost = now_ - round_->broken->at;
   Note("step_repaired",
-       fmt::format("round {} goes on at step {} in group {} with {} members, {:.3f} s after it "
-                   "broke off",
-                   round_->id, step, assembly_->group.id, members.size(),
+       fmt::format("round {} goes on at step {} in group {} with {}, {:.3f} s after it broke off",
+                   round_->id, step, assembly_->group.id, Counted(members.size(), "member"),
                    absl::ToDoubleSeconds(lost)));
   ReportGlobalBatch(members.size());
   round_ = *std::move(next);

@@ -1,12 +1,12 @@
 // Nobody holds the job's state any more: it waits for one who may, then goes back to the newest
-// complete checkpoint, whose files the next group reads (DESIGN section 3, rules 14, 19 and 21).
+// complete checkpoint, whose files the next group reads (rules 14, 19 and 21).
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "server/core/job_machine_impl.h"
+#include "server/core/words.h"
 
 namespace rondo::server {
 
@@ -51,11 +51,10 @@ bool JobMachine::Impl::WithoutHolder() {
   }
   std::string what = fmt::format("no worker here holds the state of step {}", committed_.step);
   if (!absent.empty()) {
-    what += fmt::format("; absent ones that may bring it back: {}", fmt::join(absent, ", "));
+    what += fmt::format("; {} may bring it back", Listed(absent));
   }
   what += now_ < until
-              ? fmt::format("; else the job goes back {} at {}{}", NameOfTarget(),
-                            absl::FormatTime(until),
+              ? fmt::format("; else the job goes back {} at {}{}", NameOfTarget(), InUtc(until),
                             stop_reason_ ? "" : " (workers.rewind_after_seconds)")
               : fmt::format("; the job goes back {} once a worker is ready", NameOfTarget());
   if (now_ < until) WakeAt(until);
@@ -114,9 +113,13 @@ bool JobMachine::Impl::RewindTo(RoundId target, const std::string& why) {
   const auto undone = history_.commits.upper_bound(target);
   if (undone != history_.commits.end()) record.first_undone = undone->first;
   Journal(record);
-  Note("rewound", fmt::format("{}: back from step {} to {}{}; {} steps are done again", why, from,
-                              target ? "the checkpoint of step " : "step ", record.to_step,
-                              from - record.to_step));
+  const std::string where =
+      fmt::format("{}{}", target ? "the checkpoint of step " : "step ", record.to_step);
+  const uint64_t again = from - record.to_step;
+  Note("rewound", again == 0
+                      ? fmt::format("{}: it is taken from {}; no step is done again", why, where)
+                      : fmt::format("{}: back from step {} to {}; {} {} done again", why, from,
+                                    where, Counted(again, "step"), again == 1 ? "is" : "are"));
   TrimCheckpointsKept();
   ForgetUndone(record.to_step);
   return Go(Phase::kBorder);

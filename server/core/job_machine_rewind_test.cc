@@ -1,5 +1,4 @@
-// Nobody holds the job's state any more: rules 14, 19 and 21. Rows of SCENARIOS.md are named in
-// comments.
+// Nobody holds the job's state any more: rules 14, 19 and 21.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -187,6 +186,17 @@ TEST(RewindTest, FewerAndOtherWorkersGoOnAtOnceWhenTheFormerProcessesAreKnownToB
   }
 }
 
+TEST(RewindTest, AsManyAsAtTheStartGoOnAtOnce) {  // `--workers N` holds for the coordinator's life.
+  MachineConfig config = SavingJob(/*workers_max=*/16);
+  config.workers_at_start = 3;
+  config.wait = absl::Seconds(30);
+  Interrupted job(4, config, {"a", "b", "c"});
+  job.Replace({"a", "b", "c"});
+  ASSERT_TRUE(job.script.finish);
+  EXPECT_EQ(job.script.finish->exit_code, 0) << job.script.finish->reason;
+  EXPECT_EQ(job.script.Records<RewindRecord>().size(), 1u);
+}
+
 TEST(RewindTest, ANewTermThatKnowsNothingWaitsAndSaysForWhomAndByWhichKey) {
   MachineConfig config = SavingJob(3);  // A place is left.
   config.workers_min = 1;
@@ -195,7 +205,7 @@ TEST(RewindTest, ANewTermThatKnowsNothingWaitsAndSaysForWhomAndByWhichKey) {
   EXPECT_TRUE(next->Records<RewindRecord>().empty());
   next->Pass(absl::Seconds(20));
   const std::string reason = next->machine.status(next->now).reason;
-  EXPECT_THAT(reason, testing::HasSubstr("a, b"));
+  EXPECT_THAT(reason, testing::HasSubstr("a and b"));
   EXPECT_THAT(reason, testing::HasSubstr("workers.rewind_after_seconds"));
   next->Pass(absl::Seconds(300));
   EXPECT_EQ(next->Records<RewindRecord>().size(), 1u);

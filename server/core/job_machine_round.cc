@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "server/core/job_machine_impl.h"
+#include "server/core/words.h"
 
 namespace rondo::server {
 
@@ -325,10 +326,10 @@ void JobMachine::Impl::ReportCommit(const CommitRecord& commit) {
   if (round_->tail_dropped > 0 && tail_reported_for_ != batch) {
     tail_reported_for_ = batch;
     Note("samples_dropped",
-         fmt::format("{} samples at the end of an epoch: fewer than a global batch of {} were "
-                     "left; each epoch ends so, {} samples if none return, and the status counts "
-                     "them from here on",
-                     round_->tail_dropped, batch, reference_->train_samples % batch));
+         fmt::format("{} at the end of the epoch: a step takes {}, fewer were left. Every epoch "
+                     "may end so (with {} if none return); the status counts all of them",
+                     Counted(round_->tail_dropped, "sample"), batch,
+                     reference_->train_samples % batch));
   }
   std::vector<bool> took_part(round_->members.size(), false);
   for (const Contribution& c : round_->attempt->contributions) {
@@ -336,15 +337,16 @@ void JobMachine::Impl::ReportCommit(const CommitRecord& commit) {
     const RoundMember& member = round_->members[c.member];
     if (IsFinite(member)) continue;
     Note("not_finite",
-         fmt::format("{} is not finite in round {}: its {} samples are dropped", member.name,
+         fmt::format("{} is not finite in round {}: its samples are dropped ({})", member.name,
                      commit.round, CountSamples(member.runs)),
          member.name);
   }
   for (size_t i = 0; i < took_part.size(); ++i) {
     if (took_part[i]) continue;
     Note("samples_returned",
-         fmt::format("{} samples of {} return: it is not in the commit of round {}",
-                     CountSamples(round_->members[i].runs), round_->members[i].name, commit.round),
+         fmt::format("{} of {} to be handed out again: it is not in the commit of round {}",
+                     Counted(CountSamples(round_->members[i].runs), "sample"),
+                     round_->members[i].name, commit.round),
          round_->members[i].name);
   }
 }

@@ -2,7 +2,6 @@
 // request that changes something is journaled, so that a later term keeps the promise; one that
 // asks for what is so already changes nothing. Each is answered (Effects::answer).
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -10,11 +9,10 @@
 #include "absl/status/status.h"
 #include "common/nearest.h"
 #include "server/core/job_machine_impl.h"
+#include "server/core/words.h"
 
 namespace rondo::server {
 namespace {
-
-constexpr size_t kNamesListed = 10;
 
 std::string WithReason(std::string text, const std::string& reason) {
   return reason.empty() ? text : fmt::format("{} ({})", text, reason);
@@ -34,6 +32,31 @@ uint64_t JobMachine::Impl::NextBorder() const {
 
 std::string JobMachine::Impl::WhenRoundEnds() const {
   return fmt::format("when round {} is committed, at step {}", round_->id, NextBorder());
+}
+
+uint64_t JobMachine::Impl::NewestCheckpoint() const {
+  const auto& kept = history_.checkpoints;
+  return kept.empty() ? 0 : kept.rbegin()->second.state.step;
+}
+
+// Why what is asked for at the next border may not come about: nobody who is here has the state.
+// Empty: somebody has it, or it is in a checkpoint.
+std::string JobMachine::Impl::Doubt() const {
+  const bool away = committed_.round && !history_.rewound && !HolderIsHere();
+  if (!away || (!round_ && !SaveMissing())) return "";
+  const std::vector<std::string> absent = AbsentHolders();
+  const std::string kept =
+      NewestCheckpoint() == 0 ? "there is no checkpoint, all that was trained"
+                              : fmt::format("checkpoint step-{} is kept, what was trained after it",
+                                            NewestCheckpoint());
+  if (absent.empty()) {
+    return fmt::format("no worker holds the state of step {} any more; {} is lost", committed_.step,
+                       kept);
+  }
+  return fmt::format(
+      "no worker that is here holds the state of step {}, only {} can bring it back; {} is lost "
+      "otherwise",
+      committed_.step, Listed(absent), kept);
 }
 
 absl::Status JobMachine::Impl::CheckNotOver() const {
@@ -58,15 +81,12 @@ absl::StatusOr<SteerAnswer> JobMachine::Impl::Pause(const std::string& reason) {
     Journal(RequestRecord{RequestKind::kPause, reason, "", {}, now_});
   }
   const std::string why = history_.pause->empty() ? "" : *history_.pause;
-  if (!round_) {
-    return SteerAnswer{
-        true, committed_.step,
-        WithReason(fmt::format("the job is paused at step {}; its workers stay", committed_.step),
-                   why)};
-  }
+  const std::string when = round_ ? fmt::format("the job pauses {}", WhenRoundEnds())
+                                  : fmt::format("the job is paused at step {}", committed_.step);
+  const std::string doubt = Doubt();
   return SteerAnswer{
-      false, NextBorder(),
-      WithReason(fmt::format("the job pauses {}; its workers stay", WhenRoundEnds()), why)};
+      !round_, NextBorder(),
+      fmt::format("{}; {}", WithReason(when, why), doubt.empty() ? "its workers stay" : doubt)};
 }
 
 absl::StatusOr<SteerAnswer> JobMachine::Impl::Resume() {
@@ -75,16 +95,18 @@ absl::StatusOr<SteerAnswer> JobMachine::Impl::Resume() {
   Note("resumed", fmt::format("it was paused: {}", *history_.pause));
   Journal(RequestRecord{RequestKind::kResume, "", "", {}, now_});
   resting_ = false;
+  const std::string doubt = Doubt();
   return SteerAnswer{true, committed_.step,
                      round_ ? fmt::format("the job does not pause; round {} is open", round_->id)
-                            : fmt::format("the job goes on from step {}", committed_.step)};
+                     : doubt.empty() ? fmt::format("the job goes on from step {}", committed_.step)
+                                     : fmt::format("the job is not paused any more; {}", doubt)};
 }
 
 // At a border: true if the job is to wait there because a user said so.
 bool JobMachine::Impl::Resting() {
   if (!history_.pause || Finishing()) return false;
   below_minimum_since_.reset();  // Who is missing now may come until the job goes on.
-  waits_for_ = WithReason("paused; `rondo resume` lets it go on", *history_.pause);
+  waits_for_ = WithReason("`rondo resume` lets it go on", *history_.pause);
   if (!std::exchange(resting_, true)) {
     Note("paused", fmt::format("at step {}", committed_.step));
   }
@@ -102,15 +124,13 @@ absl::Status JobMachine::Impl::UnknownWorker(const std::string& name) const {
     if (!worker.gone()) names.push_back(known);
   }
   const std::string nearest = NearestWord(name, names);
-  const size_t count = names.size();
-  if (count > kNamesListed) names.resize(kNamesListed);
   std::string text = fmt::format("no worker is called '{}'", name);
   if (!nearest.empty()) text += fmt::format("; did you mean '{}'?", nearest);
-  text += count == 0
-              ? "; no worker is here"
-              : fmt::format(
-                    "; here are {}{}", fmt::join(names, ", "),
-                    count > kNamesListed ? fmt::format(" and {} more", count - kNamesListed) : "");
+  if (names.empty()) {
+    text += "; no worker is here";
+  } else {
+    text += fmt::format("; here {} {}", names.size() == 1 ? "is" : "are", Listed(names));
+  }
   return absl::NotFoundError(text);
 }
 
@@ -171,14 +191,20 @@ absl::StatusOr<SteerAnswer> JobMachine::Impl::Checkpoint() {
   if (!round_ && saved_step_ == step) {
     return SteerAnswer{true, step, fmt::format("checkpoint step-{} is complete", step)};
   }
+  const std::string doubt = Doubt();
+  if (!round_ && !doubt.empty()) {
+    return absl::FailedPreconditionError(
+        fmt::format("step {} cannot be saved now: {}", step, doubt));
+  }
   const bool under_way = phase_ == Phase::kSaving || phase_ == Phase::kCompleting;
   if (!save_pending_ && !under_way) {
     Note("checkpoint_requested", fmt::format("at step {}", step));
     Journal(RequestRecord{RequestKind::kCheckpoint, "", "", {}, now_});
   }
+  const std::string when = round_ ? WhenRoundEnds() : "now";
   return SteerAnswer{false, step,
-                     round_ ? fmt::format("checkpoint step-{} is saved {}", step, WhenRoundEnds())
-                            : fmt::format("checkpoint step-{} is saved now", step)};
+                     fmt::format("checkpoint step-{} is saved {}{}{}", step, when,
+                                 doubt.empty() ? "" : "; ", doubt)};
 }
 
 absl::StatusOr<SteerAnswer> JobMachine::Impl::Stop(const std::string& reason) {
@@ -193,6 +219,19 @@ absl::StatusOr<SteerAnswer> JobMachine::Impl::Stop(const std::string& reason) {
     assembly_.reset();
     End(EndState::kStopped, reason);
     return SteerAnswer{true, 0, "the job has ended; nothing was trained"};
+  }
+  const uint64_t wanted = NextBorder();
+  Advance();  // It may end at once.
+  if (phase_ == Phase::kOver) {
+    return SteerAnswer{
+        true, committed_.step,
+        fmt::format("the job has ended at step {}{}", committed_.step,
+                    committed_.step < wanted ? "; what was trained after it is lost" : "")};
+  }
+  if (const std::string doubt = Doubt(); !doubt.empty()) {
+    return SteerAnswer{false, NewestCheckpoint(),
+                       fmt::format("the job stops at step {} if it can, else at step {}: {}",
+                                   NextBorder(), NewestCheckpoint(), doubt)};
   }
   return SteerAnswer{
       false, NextBorder(),

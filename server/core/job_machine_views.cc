@@ -76,7 +76,7 @@ StatusView JobMachine::Impl::status(absl::Time now) const {
   }
   for (const auto& [name, worker] : roster_.workers()) {
     if (!IsMember(worker) || !worker.present()) continue;
-    ++view.members;
+    view.members.push_back(name);
     if (round_) view.samples_per_second += worker.progress.samples_per_second;
   }
   view.bytes_sent = history_.totals.bytes_sent;

@@ -152,13 +152,15 @@ HelloDecision DecideHello(const HelloPolicy& policy, const Roster& roster,
                         "free soon, else choose another name",
                         hello.name)};
   }
-  if (policy.ended) return Refused(RefuseReason::kEnded, "the job is over");
+  if (policy.ended) return {HelloVerdict::kOver};
   const bool has_place = known != nullptr && !known->gone();
   if (!has_place && roster.CountPlaces() >= policy.workers_max) {
     return {HelloVerdict::kWait,
             WaitReason::kFull,
             {},
-            fmt::format("all {} places (workers.max) are taken", policy.workers_max)};
+            policy.workers_max == 1
+                ? "the only place (workers.max) is taken"
+                : fmt::format("all {} places (workers.max) are taken", policy.workers_max)};
   }
   const bool replaces = known != nullptr && known->incarnation != hello.incarnation;
   return {replaces ? HelloVerdict::kReplaces : HelloVerdict::kWelcome};

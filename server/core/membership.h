@@ -124,6 +124,7 @@ enum class HelloVerdict {
   kWait,
   kRefuse,
   kLeft,   // It was let go and has not heard it.
+  kOver,   // The job is over.
   kStale,  // An older dial than the one that holds: close it.
 };
 

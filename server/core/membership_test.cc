@@ -112,12 +112,11 @@ TEST_P(WrongHelloTest, IsRefusedForGood) {
 INSTANTIATE_TEST_SUITE_P(Rules, WrongHelloTest, testing::ValuesIn(kWrongs),
                          [](const auto& info) { return info.param.name; });
 
-TEST(DecideHelloTest, AfterTheEndNewcomersAreRefused) {
+TEST(DecideHelloTest, AfterTheEndNewcomersAreToldSo) {
   HelloPolicy policy = Policy();
   policy.ended = true;
   const HelloDecision decision = DecideHello(policy, WithA(), "", HelloOf("b", 2));
-  EXPECT_EQ(decision.verdict, HelloVerdict::kRefuse);
-  EXPECT_EQ(decision.refuse, RefuseReason::kEnded);
+  EXPECT_EQ(decision.verdict, HelloVerdict::kOver);
 }
 
 TEST(AwaitedUntilTest, ABrokenStreamIsNotYetDeath) {  // Rule 12.

@@ -21,15 +21,17 @@ inline MachineConfig SavingJob(uint64_t workers_max = 2) {
   return config;
 }
 
-// a and b have committed `rounds` rounds, with the next one in work.
+// a and b, or those named, have committed `rounds` rounds, with the next one in work.
 struct Interrupted {
-  explicit Interrupted(uint64_t rounds, MachineConfig config = SavingJob()) : script(config) {
-    for (const char* name : {"a", "b"}) script.Join(name).last_round = rounds;
+  explicit Interrupted(uint64_t rounds, MachineConfig config = SavingJob(),
+                       const std::vector<std::string>& names = {"a", "b"})
+      : script(config) {
+    for (const std::string& name : names) script.Join(name).last_round = rounds;
     script.Run();
     script.Pass(absl::Seconds(2));
   }
   void BreakAll() {
-    for (const char* name : {"a", "b"}) script.Break(*script.workers[name]);
+    for (auto& [name, worker] : script.workers) script.Break(*worker);
   }
   // All processes die, new ones come under these names.
   void Replace(const std::vector<std::string>& names) {

@@ -75,7 +75,7 @@ class AttendStream final
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;  // Finish was called.
   bool done_ ABSL_GUARDED_BY(mutex_) = false;      // OnDone has come.
   grpc::Status final_status_ ABSL_GUARDED_BY(mutex_);
-  std::string why_ ABSL_GUARDED_BY(mutex_) = "the worker's side ended";
+  std::string why_ ABSL_GUARDED_BY(mutex_) = "its side of the stream ended";
   grpc::Alarm flush_alarm_;
 };
 

@@ -142,7 +142,8 @@ void EncodeStatus(const CoordinatorStatus& status, const v1::Job& job, absl::Tim
   }
   EncodeCosts(view, out);
   if (view.last_evaluation) Encode(*view.last_evaluation, out->mutable_last_evaluation());
-  out->set_members(view.members);
+  out->set_members(view.members.size());
+  for (const std::string& name : view.members) out->add_member_names(name);
   for (const NumberedNotice& numbered : status.notices) {
     v1::Notice* notice = out->add_events();
     notice->set_number(numbered.number);

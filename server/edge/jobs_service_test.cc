@@ -75,7 +75,7 @@ class ViewsMachine final : public Machine {
     view.live_step = 100;  // A slow heartbeat.
     view.total_steps = 1000;
     view.syncs = 50;
-    view.members = 2;
+    view.members = {"w0", "w1"};
     view.parameters = 1000;
     view.started_at = absl::UnixEpoch() - absl::Seconds(5);
     view.last_evaluation = EvaluationRecord{{2}, 20, 0.25, 0.75, 297, 1};
@@ -165,6 +165,8 @@ TEST_F(JobsServiceTest, TellsTheStatus) {
   EXPECT_EQ(status.seconds(), 5);
   EXPECT_EQ(status.last_evaluation().accuracy(), 0.75);
   EXPECT_EQ(status.checkpoint(), "step-100");
+  EXPECT_EQ(status.members(), 2u);
+  EXPECT_THAT(status.member_names(), ElementsAre("w0", "w1"));
 }
 
 TEST_F(JobsServiceTest, ListsWorkers) {

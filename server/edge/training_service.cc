@@ -85,7 +85,7 @@ grpc::ServerBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage>* TrainingServ
                 [this](StreamId from, const std::string& why) {
                   LogEvent(LogLevel::kDebug, "stream_closed",
                            {{"stream", fmt::to_string(from)}, {"text", why}});
-                  coordinator_->Submit(StreamClosed{from});
+                  coordinator_->Submit(StreamClosed{from, why});
                 },
             .gone = [this](StreamId from) { OnGone(from); }});
     streams_[id] = stream;

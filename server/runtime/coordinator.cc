@@ -66,6 +66,7 @@ void Coordinator::Start(StreamSink* streams, CheckpointSink* checkpoints) {
     absl::MutexLock lock(&mutex_);
     streams_ = streams;
     checkpoints_ = checkpoints;
+    view_on_disk_ = machine_->status(clock_->Now());
     Absorb(machine_->Start(clock_->Now()));
     started_ = true;
   }
@@ -106,6 +107,7 @@ void Coordinator::Absorb(Effects effects, const Answered& answered) {
   }
   if (!effects.records.empty()) {
     journal_thread_->Append(++last_batch_, std::move(effects.records));
+    views_ahead_.emplace_back(last_batch_, machine_->status(clock_->Now()));
   }
   if (effects.effects.empty() && answered == nullptr) return;
   held_.push_back({last_batch_, std::move(effects.effects), nullptr});
@@ -166,6 +168,10 @@ void Coordinator::End(Outcome outcome) {
 void Coordinator::OnDurable(uint64_t batch, const std::vector<Record>& records) {
   absl::MutexLock lock(&mutex_);
   durable_batch_ = batch;
+  while (!views_ahead_.empty() && views_ahead_.front().first <= batch) {
+    view_on_disk_ = std::move(views_ahead_.front().second);
+    views_ahead_.pop_front();
+  }
   for (const Record& record : records) OnRecord(record);
   ReleaseDurable();
 }
@@ -242,9 +248,19 @@ Outcome Coordinator::WaitUntilFinished() {
   return *outcome_;
 }
 
+StatusView Coordinator::ViewOnDisk() const {
+  StatusView live = machine_->status(clock_->Now());
+  if (views_ahead_.empty()) return live;
+  StatusView view = view_on_disk_;
+  view.members = std::move(live.members);
+  view.samples_per_second = live.samples_per_second;
+  view.live_step = live.live_step;
+  return view;
+}
+
 CoordinatorStatus Coordinator::Status() {
   absl::MutexLock lock(&mutex_);
-  return {.view = machine_->status(clock_->Now()),
+  return {.view = ViewOnDisk(),
           .blocked = blocked_,
           .blocked_text = blocked_text_,
           .notices = {notices_.begin(), notices_.end()}};

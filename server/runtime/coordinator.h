@@ -1,6 +1,6 @@
 // The coordinator in motion: it puts events into the machine one at a time, its records into the
 // journal, and lets its effects leave in the order of decisions once all records decided before
-// them are on disk (rule 1 of DESIGN section 3).
+// them are on disk. Users, too, are told of nothing that is not.
 //
 //   edge ──Submit──▶ [lock] machine ──records──▶ journal thread ──on disk──▶ [lock] ──▶ sinks
 //                              └── effects wait in order ────────────────────┘
@@ -15,6 +15,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -74,7 +75,7 @@ struct NumberedNotice {
 inline constexpr size_t kNoticesKept = 20;
 
 struct CoordinatorStatus {
-  StatusView view;
+  StatusView view;       // As far as the journal has it; who is here and how fast, as it is now.
   bool blocked = false;  // The journal cannot be written; `blocked_text` says why.
   std::string blocked_text;
   std::vector<NumberedNotice> notices;  // The newest kNoticesKept, oldest first.
@@ -150,6 +151,7 @@ class Coordinator {
   void Perform(const Effect& effect) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void End(Outcome outcome) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnDurable(uint64_t batch, const std::vector<Record>& records);
+  StatusView ViewOnDisk() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnRecord(const Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnBlocked(std::string text);
   void OnUnblocked();
@@ -165,6 +167,9 @@ class Coordinator {
   uint64_t last_batch_ ABSL_GUARDED_BY(mutex_) = 0;     // Handed to the journal.
   uint64_t durable_batch_ ABSL_GUARDED_BY(mutex_) = 0;  // On disk.
   std::deque<Held> held_ ABSL_GUARDED_BY(mutex_);
+  StatusView view_on_disk_ ABSL_GUARDED_BY(mutex_);
+  // What each batch that is not on disk makes of it, oldest first.
+  std::deque<std::pair<uint64_t, StatusView>> views_ahead_ ABSL_GUARDED_BY(mutex_);
   absl::Time wake_at_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
   bool timer_news_ ABSL_GUARDED_BY(mutex_) = false;  // wake_at_ moved, or the end has come.
   bool started_ ABSL_GUARDED_BY(mutex_) = false;

@@ -229,6 +229,20 @@ TEST_F(CoordinatorTest, IsBlockedWhileTheDiskIsFullAndGoesOnWhenThereIsRoom) {
   EXPECT_THAT(journal_.records(), SizeIs(2));
 }
 
+TEST_F(CoordinatorTest, TheStatusIsWhatIsOnDisk) {  // S74
+  Begin();
+  coordinator_->Submit(StreamClosed{{1}});
+  streams_.WaitForLines(1);
+  EXPECT_EQ(coordinator_->Status().view.step, 1u);
+  journal_.SetVerdict(absl::ResourceExhaustedError("disk full"));
+  coordinator_->Submit(StreamClosed{{2}});
+  coordinator_->Submit(StreamClosed{{3}});
+  EXPECT_EQ(coordinator_->Status().view.step, 1u);
+  journal_.SetVerdict(absl::OkStatus());
+  streams_.WaitForLines(3);
+  EXPECT_EQ(coordinator_->Status().view.step, 3u);
+}
+
 TEST_F(CoordinatorTest, StopsWith70AndSendsNothingWhenTheOutcomeOfAWriteIsUnknown) {
   Begin();
   journal_.SetVerdict(absl::InternalError("commit failed"));

@@ -3,6 +3,7 @@
 #ifndef RONDO_SERVER_RUNTIME_FAKES_H_
 #define RONDO_SERVER_RUNTIME_FAKES_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -68,20 +69,30 @@ class FakeJournal final : public Journal {
   std::vector<Record> records_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Answers each event by a function of the test's.
+// Answers each event by a function of the test's. Its status counts, as steps, the events that it
+// answered with records.
 class FakeMachine final : public Machine {
  public:
   using Answer = std::function<Effects(const Event&, absl::Time)>;
   explicit FakeMachine(Answer answer, Effects first = {})
       : answer_(std::move(answer)), first_(std::move(first)) {}
   Effects Start(absl::Time) override { return first_; }
-  Effects Handle(const Event& event, absl::Time now) override { return answer_(event, now); }
-  StatusView status(absl::Time) const override { return {}; }
+  Effects Handle(const Event& event, absl::Time now) override {
+    Effects effects = answer_(event, now);
+    steps_ += effects.records.empty() ? 0 : 1;
+    return effects;
+  }
+  StatusView status(absl::Time) const override {
+    StatusView view;
+    view.step = steps_;
+    return view;
+  }
   std::vector<WorkerRow> workers() const override { return {}; }
 
  private:
   const Answer answer_;
   const Effects first_;
+  uint64_t steps_ = 0;
 };
 
 // One line for each call. Threads: any.

@@ -36,7 +36,7 @@ void ExpectLeaves(Program& worker) {
 TEST(LeaveTest, WhileItWaitsForOthers) {
   Cluster cluster(MakeJobFolder(Endless("{policy: constant, base_steps: 4}", "{min: 2, max: 2}")));
   Program& a = cluster.AddWorker("a", kGrace);
-  ASSERT_TRUE(cluster.WaitForReason("1 of at least 2 workers are ready"));
+  ASSERT_TRUE(cluster.WaitForReason("1 of at least 2 workers is ready"));
   ExpectLeaves(a);
 }
 

@@ -17,6 +17,7 @@ def on(name):
             f'return on != nullptr && std::string_view(on) == "{name}"; }}()')
 
 
+ABSENCE = 'server/core/job_machine_absence.cc'
 ARRIVAL = 'server/core/job_machine_arrival.cc'
 GROUP = 'server/core/job_machine_group.cc'
 ROUND = 'server/core/job_machine_round.cc'
@@ -98,10 +99,10 @@ FAULTS = [
         ('server/core/job_machine_restart.cc', '  if (history_.open) AdoptRound();',
          f'  if (history_.open && !{on("open_round_forgotten")}) AdoptRound();')], ('Restarts',)),
     Fault('own_sleep_counts', 'a coordinator that was stopped counts all as silent', [
-        (ARRIVAL, '  if (late < config_.limits.heartbeat ||',
+        (ABSENCE, '  if (late < config_.limits.heartbeat ||',
          f'  if ({on("own_sleep_counts")} || late < config_.limits.heartbeat ||')], ('Restarts',)),
     Fault('never_lost', 'who is away stays a member for ever (rule 12)', [
-        (ARRIVAL, '      Lose(worker, fmt::format("away for {}", absl::FormatDuration(limits.lost)));',
+        (ABSENCE, '      Lose(worker, fmt::format("away for {}", absl::FormatDuration(limits.lost)));',
          f'      if (!{on("never_lost")}) Lose(worker, fmt::format("away for {{}}", absl::FormatDuration(limits.lost)));')],
         ('Kills',)),
     Fault('rewind_keeps_ledger', 'a rewind does not take samples back (rule 21)', [
