@@ -39,7 +39,7 @@ void AddExplainVerb(CLI::App& app, int* exit_code) {
   CLI::App* verb = app.add_subcommand(
       "explain", "Says why a round has its length and members, and what it cost");
   verb->add_option("round", options->round, "The round's number [the newest]")
-      ->check(WholeNumber(0));
+      ->check(WholeNumber(1));
   AddSourceFlags(*verb, options->source);
   verb->add_flag("--json", options->json, "One JSON object instead of text");
   verb->callback([=] { *exit_code = ReportStatus(Explain(*options)); });

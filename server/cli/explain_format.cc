@@ -22,7 +22,7 @@ std::string Row(std::string_view name, std::string_view text) {
 std::string ClockText(double at) {
   if (at == 0) return "";
   const absl::Time time = absl::UnixEpoch() + absl::Seconds(at);
-  return absl::FormatTime(" at %H:%M:%S", time, absl::LocalTimeZone());
+  return absl::FormatTime(", at %H:%M:%S", time, absl::LocalTimeZone());
 }
 
 // One row for the first of them, the others below without a name.
@@ -52,7 +52,7 @@ std::vector<std::string> SampleLines(const v1::RoundSamples& samples) {
   std::vector<std::string> lines = {fmt::format("{} used", samples.used())};
   for (const v1::WorkerSamples& each : samples.returned()) {
     lines.push_back(
-        fmt::format("{} of {} returned: they are handed out again", each.count(), each.worker()));
+        fmt::format("{} of {} returned, to be handed out again", each.count(), each.worker()));
   }
   for (const v1::WorkerSamples& each : samples.not_finite()) {
     lines.push_back(
@@ -184,7 +184,7 @@ std::string ExplanationText(const v1::RoundExplanation& explanation) {
   if (committed) text += Rows("samples", SampleLines(explanation.samples()));
   lines.clear();
   for (const v1::Notice& event : explanation.events()) {
-    lines.push_back(fmt::format("{}{}: {}", event.kind(), ClockText(event.at()), event.text()));
+    lines.push_back(fmt::format("{}: {}{}", event.kind(), event.text(), ClockText(event.at())));
   }
   return text + Rows("events", lines);
 }

@@ -142,6 +142,20 @@ TEST(StatusFormatTest, AnUnstartedRunShowsNoPlaceholders) {
             "a-1: waiting\n  step         0 of 460\n  rounds       0 committed\n");
 }
 
+TEST(StatusFormatTest, TheMembersAreNamed) {
+  v1::Status status;
+  status.set_group(3);
+  status.set_members(2);
+  status.add_member_names("worker-0");
+  status.add_member_names("worker-2");
+  status.set_samples_per_second(1200);
+  const std::string text = StatusText(status);
+  EXPECT_NE(text.find("members      2 in group 3: worker-0 and worker-2, 1200 samples/s\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(StatusJson(status)["member_names"].dump(), R"(["worker-0","worker-2"])");
+}
+
 TEST(StatusFormatTest, ALossWithoutClassesHasNoAccuracy) {
   RunSummary summary;
   v1::Evaluation* evaluation = summary.status.mutable_last_evaluation();
@@ -193,6 +207,7 @@ v1::RoundExplanation SomeExplanation() {
   change->set_worker("c");
   change->set_kind("gone");
   change->set_text("away for 10s");
+  change->set_at(1e9);
   v1::Repetition* const repeat = explanation.add_repeats();
   repeat->set_text("round 7, attempt 1: reset");
   repeat->set_seconds(1.5);
@@ -207,8 +222,8 @@ TEST(ExplainFormatTest, SaysWhyInWords) {
   const std::string text = ExplanationText(SomeExplanation());
   for (const char* part :
        {"round 7: committed", "H = 12       the rule gives 12.01", "a, b (group 3)",
-        "c is no longer in the group: away for 10s", "round 7, attempt 1: reset (1.50 s)",
-        "768 used", "20 of c returned: they are handed out again"}) {
+        "c is no longer in the group: away for 10s, at ", "round 7, attempt 1: reset (1.50 s)",
+        "768 used", "20 of c returned, to be handed out again"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
   }
   EXPECT_EQ(text.find("tail"), std::string::npos) << "what did not happen is left out";

@@ -14,6 +14,7 @@
 #include "server/cli/address_file.h"
 #include "server/cli/exit_code.h"
 #include "server/cli/jobs_client.h"
+#include "server/cli/utf8.h"
 
 namespace rondo::cli {
 namespace {
@@ -208,7 +209,7 @@ void Launcher::HandleEvents(absl::Duration limit) {
 }
 
 void Launcher::StopJob(const std::string& reason) {
-  if (client_ != nullptr && client_->StopJob(reason.substr(0, kReasonBytesMax)).ok()) return;
+  if (client_ != nullptr && client_->StopJob(AsUtf8(reason, kReasonBytesMax)).ok()) return;
   coordinator_->Signal(SIGTERM);
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -28,16 +29,20 @@
 namespace rondo::cli {
 namespace {
 
-// What is wrong with the command line, and where to read on. `stray`: what follows the verb, if it
-// is no flag.
-std::string UsageText(const CLI::App& app, const std::string& verb, const std::string& stray,
+// What is wrong with the command line, and where to read on.
+std::string UsageText(const CLI::App& app, const std::vector<std::string>& words,
                       const CLI::ParseError& error) {
+  const std::string verb = words.empty() ? "" : words[0];
+  const std::string stray = words.size() > 1 && words[1][0] != '-' ? words[1] : "";
+  const bool names_run = std::any_of(words.begin(), words.end(), [](const std::string& word) {
+    return word.rfind("--state", 0) == 0 || word.rfind("--coordinator", 0) == 0;
+  });
   std::vector<std::string> names;
   for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; })) {
     if (each->get_name() == verb) {
       const bool takes_state = each->get_option_no_throw("--state") != nullptr &&
                                each->get_option_no_throw("job") == nullptr;
-      const std::string hint = takes_state && !stray.empty()
+      const std::string hint = takes_state && !stray.empty() && !names_run
                                    ? fmt::format("; did you mean --state {}?", stray)
                                    : std::string();
       return fmt::format("{}{}; `rondo {} --help` lists the flags", error.what(), hint, verb);
@@ -76,9 +81,7 @@ int Main(int argc, char** argv) {
   } catch (const CLI::Success& asked) {  // --help, --version
     return app.exit(asked);
   } catch (const CLI::ParseError& error) {
-    const std::string verb = argc > 1 ? argv[1] : "";
-    const std::string stray = argc > 2 && argv[2][0] != '-' ? argv[2] : "";
-    fmt::print(stderr, "rondo: {}\n", UsageText(app, verb, stray, error));
+    fmt::print(stderr, "rondo: {}\n", UsageText(app, {argv + 1, argv + argc}, error));
     return kExitUsage;
   } catch (const std::system_error& error) {  // fmt::print's: a full disk, a closed terminal.
     std::fprintf(stderr, "rondo: cannot write the output: %s\n", error.what());

@@ -2,14 +2,16 @@
 
 #include <fmt/format.h>
 
+#include "server/core/words.h"
+
 namespace rondo::cli {
 namespace {
 
 using nlohmann::ordered_json;
 
 std::string TrainText(const TrainView& train) {
-  std::string text = fmt::format("trained again: {} of {} rounds came to the same parameters\n",
-                                 train.same, train.committed);
+  std::string text = fmt::format("trained again: {} of {} came to the same parameters\n",
+                                 train.same, Counted(train.committed, "round"));
   if (train.difference) {
     text +=
         fmt::format("round {}: {}: journal {}, trained again {}\n", train.difference->round,
@@ -66,16 +68,18 @@ ordered_json ReplayJson(const ReplayView& view) {
 std::string ReplayText(const ReplayView& view) {
   const server::ReplayReport& report = view.report;
   std::string text = fmt::format(
-      "{}: {} records: {} terms, {} groups, {} orders, {} commits, {} rewinds; checksum {}\n",
-      view.job_id, report.records, report.terms, report.groups, report.orders, report.commits,
-      report.rewinds, report.checksum);
+      "{}: {}: {}, {}, {}, {}, {}; checksum {}\n", view.job_id,
+      Counted(report.records, "record"), Counted(report.terms, "term"),
+      Counted(report.groups, "group"), Counted(report.orders, "order"),
+      Counted(report.commits, "commit"), Counted(report.rewinds, "rewind"), report.checksum);
   if (report.found == 0) text += "every decision comes out the same\n";
   for (const server::Difference& difference : report.differences) {
     text += fmt::format("record {}, {}: {}: journal {}, computed {}\n", difference.record,
                         difference.where, difference.what, difference.journal, difference.computed);
   }
   if (report.found > report.differences.size()) {
-    text += fmt::format("and {} more differences\n", report.found - report.differences.size());
+    text += fmt::format(
+        "and {} more\n", Counted(report.found - report.differences.size(), "difference"));
   }
   if (report.broken_off) text += "the rest was not looked at: it does not follow\n";
   return view.train ? text + TrainText(*view.train) : text;

@@ -1,5 +1,7 @@
 #include "server/cli/source.h"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <string>
 
@@ -9,6 +11,7 @@
 #include "server/cli/address_file.h"
 #include "server/cli/jobs_client.h"
 #include "server/cli/journal_history.h"
+#include "server/cli/status_format.h"
 #include "server/edge/journal_reader.h"
 #include "server/edge/state_dir.h"
 
@@ -60,12 +63,30 @@ absl::StatusOr<v1::Status> LoadStatus(const Source& source) {
       });
 }
 
-absl::StatusOr<std::optional<v1::Status>> LoadEnded(const Source& source) {
+absl::StatusOr<std::optional<EndedRun>> LoadEnded(const Source& source) {
   if (source.state_dir.empty() || server::StateDir::IsHeld(source.state_dir)) return std::nullopt;
   ASSIGN_OR_RETURN(const std::unique_ptr<server::JournalReader> reader,
                    OpenHistory(source.state_dir));
-  ASSIGN_OR_RETURN(v1::Status status, StatusFromJournal(*reader, /*held=*/false));
-  return status;
+  EndedRun run;
+  ASSIGN_OR_RETURN(run.status, StatusFromJournal(*reader, /*held=*/false));
+  ASSIGN_OR_RETURN(const std::optional<server::EndRecord> end, reader->End());
+  run.killed = !end.has_value();
+  return run;
+}
+
+std::string NothingTo(const std::string& verb, const EndedRun& run, const std::string& state_dir) {
+  const v1::Status& status = run.status;
+  const std::string why =
+      run.killed ? fmt::format("does not run, its coordinator was killed after step {}",
+                               status.step())
+                 : fmt::format("has ended ({})", StateName(status.state()));
+  std::string text =
+      fmt::format("job {} {}: there is nothing to {}", status.job_id(), why, verb);
+  if (status.state() == v1::JOB_STATE_DONE) return text;
+  return text + fmt::format(
+                    "; it goes on when `rondo run` (or rondo-coordinator) is given the same job "
+                    "file and --state {} again",
+                    state_dir);
 }
 
 absl::StatusOr<std::vector<v1::Round>> LoadRounds(const Source& source, uint64_t first_round) {

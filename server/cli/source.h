@@ -30,9 +30,18 @@ std::string LiveAddress(const Source& source);
 // answers.
 absl::StatusOr<v1::Status> LoadStatus(const Source& source);
 
-// How the run in the state directory ended; absent without a directory, or while a coordinator
-// holds it. Errors: as LoadStatus.
-absl::StatusOr<std::optional<v1::Status>> LoadEnded(const Source& source);
+// A run that no coordinator holds.
+struct EndedRun {
+  v1::Status status;
+  bool killed = false;  // The journal has no end.
+};
+
+// The run in the state directory; absent without a directory, or while a coordinator holds it.
+// Errors: as LoadStatus.
+absl::StatusOr<std::optional<EndedRun>> LoadEnded(const Source& source);
+
+// That it cannot be paused, stopped, ...: `verb`; why, and how it goes on.
+std::string NothingTo(const std::string& verb, const EndedRun& run, const std::string& state_dir);
 
 // The committed rounds from `first_round` on (0: all), in ascending order. Errors: as LoadStatus.
 absl::StatusOr<std::vector<v1::Round>> LoadRounds(const Source& source, uint64_t first_round);

@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "server/cli/units.h"
+#include "server/core/words.h"
 
 namespace rondo::cli {
 namespace {
@@ -45,8 +50,8 @@ std::string TestText(const v1::Status& status) {
   if (evaluation.has_accuracy()) {
     accuracy = fmt::format("accuracy {:.4f}, ", evaluation.accuracy());
   }
-  return fmt::format("{}loss {:.4f} (after step {}, {} samples)", accuracy, evaluation.loss(),
-                     evaluation.step(), evaluation.count());
+  return fmt::format("{}loss {:.4f} (after step {}, {})", accuracy, evaluation.loss(),
+                     evaluation.step(), Counted(evaluation.count(), "sample"));
 }
 
 std::string StepText(const v1::Status& status) {
@@ -68,7 +73,9 @@ std::string RoundRows(const v1::Status& status) {
 }
 
 std::string MembersText(const v1::Status& status) {
-  std::string text = fmt::format("{} in group {}", status.members(), status.group());
+  const std::vector<std::string> names(status.member_names().begin(), status.member_names().end());
+  std::string text = fmt::format("{} in group {}{}{}", status.members(), status.group(),
+                                 names.empty() ? "" : ": ", Listed(names));
   if (status.samples_per_second() > 0) {
     text += fmt::format(", {:.4g} samples/s", status.samples_per_second());
   }
@@ -132,7 +139,9 @@ ordered_json StatusJson(const v1::Status& status) {
                        {"events", ordered_json::array()},
                        {"parameters", status.parameters()},
                        {"samples_dropped", status.samples_dropped()},
-                       {"checkpoint", status.checkpoint()}};
+                       {"checkpoint", status.checkpoint()},
+                       {"member_names", ordered_json::array()}};
+  for (const std::string& name : status.member_names()) json["member_names"].push_back(name);
   if (status.has_last_evaluation()) {
     json["last_evaluation"] = EvaluationJson(status.last_evaluation());
   }

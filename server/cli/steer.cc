@@ -14,7 +14,7 @@
 #include "server/cli/exit_code.h"
 #include "server/cli/jobs_client.h"
 #include "server/cli/source.h"
-#include "server/cli/status_format.h"
+#include "server/cli/utf8.h"
 
 namespace rondo::cli {
 namespace {
@@ -28,10 +28,9 @@ struct Options {
 using Call = std::function<absl::StatusOr<Steered>(JobsClient&, const Options&)>;
 
 absl::Status Steer(const Options& options, const std::string& verb, const Call& call) {
-  ASSIGN_OR_RETURN(const std::optional<v1::Status> ended, LoadEnded(options.source));
+  ASSIGN_OR_RETURN(const std::optional<EndedRun> ended, LoadEnded(options.source));
   if (ended) {
-    return absl::FailedPreconditionError(fmt::format(
-        "job {} has ended ({}): nothing to {}", ended->job_id(), StateName(ended->state()), verb));
+    return absl::FailedPreconditionError(NothingTo(verb, *ended, options.source.state_dir));
   }
   const std::string address = LiveAddress(options.source);
   if (address.empty()) {
@@ -68,7 +67,8 @@ void AddPauseVerb(CLI::App& app, int* exit_code) {
   const auto options = AddVerb(
       app, exit_code, "pause", "Lets a job rest at its next border until `rondo resume`",
       [](JobsClient& client, const Options& given) { return client.Pause(given.argument); }, &verb);
-  verb->add_option("--reason", options->argument, "Words for the job's status and history");
+  verb->add_option("--reason", options->argument, "Words for the job's status and history")
+      ->check(WrongText);
 }
 
 void AddResumeVerb(CLI::App& app, int* exit_code) {

@@ -19,6 +19,14 @@ class Finder {
  public:
   // False: the steady rounds have ended.
   bool See(const GroupRecord& record) {
+    const bool partials =
+        std::any_of(record.members.begin(), record.members.end(),
+                    [](const Member& m) { return m.need == StateNeed::kPartial; });
+    if (partials) {
+      return End(fmt::format("group {} went on in the middle of a round, from what its members had "
+                             "saved there",
+                             record.group));
+    }
     const bool first = record.purpose == Purpose::kStart || record.purpose == Purpose::kJoin;
     if (found_.commits.empty() && first) {  // The last one of them made the first state.
       found_.members = record.members;
@@ -29,7 +37,10 @@ class Finder {
         [](const Member& a, const Member& b) {
           return a.name == b.name && a.incarnation == b.incarnation && a.need == StateNeed::kHolds;
         });
-    return same || End(fmt::format("group {} has other members", record.group));
+    return same || End(fmt::format("group {} has other {}", record.group,
+                                   NamesOf(record.members) == NamesOf(found_.members)
+                                       ? "processes, or members that had to be given a state"
+                                       : "members"));
   }
   bool See(const CommitRecord& record) {
     if (record.contributors != NamesOf(found_.members)) {

@@ -1,6 +1,7 @@
 #include "server/edge/coordinator_process.h"
 
 #include <fmt/format.h>
+#include <grpc/support/log.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
@@ -98,6 +99,15 @@ struct Run {
   bool resumed = false;
 };
 
+// gRPC's own lines on standard error, while this lives; ours say it better.
+class QuietGrpc {
+ public:
+  QuietGrpc() { gpr_set_log_function([](gpr_log_func_args*) {}); }
+  ~QuietGrpc() { gpr_set_log_function(nullptr); }
+  QuietGrpc(const QuietGrpc&) = delete;
+  QuietGrpc& operator=(const QuietGrpc&) = delete;
+};
+
 absl::StatusOr<std::unique_ptr<grpc::Server>> Listen(const Flags& flags, TrainingService* training,
                                                      JobsService* jobs, ListenAddress* real) {
   grpc::EnableDefaultHealthCheckService(true);
@@ -110,6 +120,7 @@ absl::StatusOr<std::unique_ptr<grpc::Server>> Listen(const Flags& flags, Trainin
   SetKeepalive(Keepalive(), &builder);
   builder.RegisterService(training);
   builder.RegisterService(jobs);
+  const QuietGrpc quiet;
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr || port == 0) {
     return absl::FailedPreconditionError(fmt::format(
@@ -242,7 +253,7 @@ absl::StatusOr<int> LockAndRun(Flags flags) {
                    LoadJobToFreeze(flags.job_file, flags.files_dir, flags.workers));
   if (!loaded.warnings.empty()) std::fprintf(stderr, "%s", loaded.warnings.c_str());
   ASSIGN_OR_RETURN(const StateDir dir, StateDir::Lock(flags.state_dir));
-  ASSIGN_OR_RETURN(FormerRun former, ExamineFormerRun(dir, loaded.job));
+  ASSIGN_OR_RETURN(FormerRun former, ExamineFormerRun(dir, loaded.job, loaded.given));
   if (!former.text.empty()) std::printf("%s\n", former.text.c_str());
   const std::optional<ListenAddress> former_address = ReadFormerAddress(dir.address_path());
   flags.listen = ChooseAddress(flags.listen, former_address);

@@ -1,5 +1,8 @@
 #include "server/edge/frozen_job.h"
 
+#include <optional>
+#include <utility>
+
 #include "absl/status/status.h"
 #include "absl/strings/strip.h"
 #include "common/job/data_size.h"
@@ -29,7 +32,13 @@ absl::StatusOr<JobToFreeze> LoadJobToFreeze(const std::string& job_file,
   ASSIGN_OR_RETURN(const DataSizes sizes, ReadDataSizes(parsed.job.data(), files_dir));
   ResolveJob(sizes, &parsed);
   if (!parsed.errors.empty()) return AsStatus(job_file, parsed);
-  return JobToFreeze{parsed.job, FormatDiagnostics(job_file, parsed.warnings)};
+  JobToFreeze loaded{parsed.job, FormatDiagnostics(job_file, parsed.warnings), {workers, parsed.job}};
+  if (!workers) return loaded;
+  // Some job files need the flag: then there is nothing to compare with.
+  ASSIGN_OR_RETURN(ParsedJob without, ReadJobFile(job_file, std::nullopt));
+  if (without.errors.empty()) ResolveJob(sizes, &without);
+  if (without.errors.empty()) loaded.given.without = std::move(without.job);
+  return loaded;
 }
 
 }  // namespace rondo::server

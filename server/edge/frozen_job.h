@@ -8,12 +8,14 @@
 
 #include "absl/status/statusor.h"
 #include "proto/rondo/v1/job.pb.h"
+#include "server/edge/same_job.h"
 
 namespace rondo::server {
 
 struct JobToFreeze {
   v1::Job job;           // Resolved; without an id.
   std::string warnings;  // Lines for people; may be empty.
+  GivenWorkers given;
 };
 
 // Reads the job file and the headers of its data. `workers`: as for ParseJob. Errors: NotFound,

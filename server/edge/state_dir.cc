@@ -11,10 +11,8 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "common/checkpoint_files.h"
-#include "common/job/job_text.h"
 #include "common/status_macros.h"
 #include "server/core/history.h"
 #include "server/core/records.h"
@@ -96,7 +94,8 @@ StateDir::~StateDir() {
   if (fd_ >= 0) close(fd_);
 }
 
-absl::StatusOr<FormerRun> ExamineFormerRun(const StateDir& dir, const v1::Job& job) {
+absl::StatusOr<FormerRun> ExamineFormerRun(const StateDir& dir, const v1::Job& job,
+                                           const GivenWorkers& given) {
   const std::string path = dir.journal_path();
   std::error_code error;
   const std::filesystem::file_status found = std::filesystem::status(path, error);
@@ -109,13 +108,7 @@ absl::StatusOr<FormerRun> ExamineFormerRun(const StateDir& dir, const v1::Job& j
   }
   FormerRun run;
   ASSIGN_OR_RETURN(run.recovered, RecoverJournal(dir.path()));
-  const v1::Job& frozen = run.recovered.job;
-  if (const std::vector<std::string> keys = DifferingKeys(frozen, job); !keys.empty()) {
-    return absl::InvalidArgumentError(fmt::format(
-        "{} belongs to job {}, whose job file was another one: these keys differ: {}; use another "
-        "--state directory, or the former job file",
-        path, frozen.id(), fmt::join(keys, ", ")));
-  }
+  RETURN_IF_ERROR(CheckSameJob(path, run.recovered.job, job, given));
   Describe(path, &run);
   return run;
 }

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "proto/rondo/v1/job.pb.h"
 #include "server/edge/recovery.h"
+#include "server/edge/same_job.h"
 
 namespace rondo::server {
 
@@ -53,8 +54,9 @@ absl::Status LinkSharedCheckpoints(const StateDir& dir, const v1::Job& job,
                                    const std::string& files_dir, bool begins);
 
 // What a start of `job` finds in the folder. Errors: InvalidArgument (another job: names the keys
-// that differ), FailedPrecondition (journal.db is no file), those of RecoverJournal.
-absl::StatusOr<FormerRun> ExamineFormerRun(const StateDir& dir, const v1::Job& job);
+// that differ, or --workers), FailedPrecondition (journal.db is no file), those of RecoverJournal.
+absl::StatusOr<FormerRun> ExamineFormerRun(const StateDir& dir, const v1::Job& job,
+                                           const GivenWorkers& given = {});
 
 }  // namespace rondo::server
 

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -157,6 +158,8 @@ TEST(WrongUsageTest, APortInUseIsNamed) {
   const Ended ended = RunToEnd(argv);
   EXPECT_EQ(ended.exit_code, 2) << ended;
   EXPECT_THAT(ended.err, HasSubstr(fmt::format("127.0.0.1:{}", taken.port())));
+  // Of the two lines the first says where the run's files are.
+  EXPECT_EQ(std::count(ended.err.begin(), ended.err.end(), '\n'), 2) << ended;
 }
 
 TEST(WrongUsageTest, ASecondCoordinatorOnAStateDirectoryIsTurnedAway) {

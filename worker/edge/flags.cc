@@ -80,11 +80,11 @@ absl::Status Check(const Texts& texts, Flags* flags) {
   }
   if (texts.device == "cuda") {
     return absl::InvalidArgumentError(
-        "--device: this build has no CUDA; use --device cpu, or build with --config=cuda");
+        "--device: cuda is not built yet; leave it out, or give --device cpu");
   }
   if (texts.device != "cpu") {
     return absl::InvalidArgumentError(
-        fmt::format("--device: '{}' is not one of: cpu, cuda", texts.device));
+        fmt::format("--device: '{}' is none; give cpu (cuda is not built yet)", texts.device));
   }
   RETURN_IF_ERROR(CheckSeconds("--grace-seconds", flags->grace_seconds));
   RETURN_IF_ERROR(CheckSeconds("--away-seconds", flags->away_seconds));
@@ -120,7 +120,7 @@ std::variant<Flags, UsageExit> ParseFlags(int argc, const char* const* argv) {
                  "stable name; by default worker-$JOB_COMPLETION_INDEX, else host and process id");
   app.add_option("--files", flags.files_dir, "folder of the job's data, model and init files")
       ->capture_default_str();
-  app.add_option("--device", texts.device, "cpu or cuda")->capture_default_str();
+  app.add_option("--device", texts.device, "cpu; cuda is not built yet")->capture_default_str();
   app.add_option("--data-host", flags.data_host,
                  "host name or address at which other workers reach this one");
   app.add_option("--data-bind", flags.data_bind,

@@ -22,8 +22,8 @@ struct Case {
 TEST(FlagsTest, WrongUsageExitsTwoAndNamesTheFlag) {
   const Case kCases[] = {
       {"--coordinator", {}},
-      {"no CUDA", {"--coordinator", "localhost:1", "--device", "cuda"}},
-      {"'tpu' is not one of: cpu, cuda", {"--coordinator", "localhost:1", "--device", "tpu"}},
+      {"cuda is not built yet", {"--coordinator", "localhost:1", "--device", "cuda"}},
+      {"'tpu' is none", {"--coordinator", "localhost:1", "--device", "tpu"}},
       {"--name", {"--coordinator", "localhost:1", "--name", "a b"}},
       {"no port", {"--coordinator", "localhost"}},
       {"--insecure", {"--coordinator", "10.0.0.7:4000"}},
