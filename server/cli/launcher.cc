@@ -1,11 +1,14 @@
 #include "server/cli/launcher.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <signal.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/strip.h"
@@ -27,6 +30,7 @@ constexpr absl::Duration kLeaveLimit = absl::Seconds(10);
 // A worker that no group has taken in may still be looking for the coordinator.
 constexpr absl::Duration kUnwelcomedLimit = absl::Seconds(1);
 constexpr int kLogLines = 5;
+constexpr std::string_view kWorkerPrefix = "worker-";
 constexpr size_t kReasonBytesMax = 900;  // The coordinator takes 1,000.
 
 // Tells one writing of a file from the next.
@@ -47,7 +51,7 @@ FileVersion VersionOf(const std::string& path) {
 
 // worker-0, or worker-00 when there are more than ten: rank follows the order of the names.
 std::string WorkerName(int64_t index, int64_t count) {
-  return fmt::format("worker-{:0{}}", index, fmt::formatted_size("{}", count - 1));
+  return fmt::format("{}{:0{}}", kWorkerPrefix, index, fmt::formatted_size("{}", count - 1));
 }
 
 // The value of a log line's key, as the log quotes it; empty when there is none.
@@ -71,6 +75,20 @@ std::string Cause(const Process& process) {
     if (line.starts_with(prefix)) line.erase(0, prefix.size());
   }
   return line;
+}
+
+// Workers that launchers have started on this run before: each has left its log in `logs`.
+std::vector<std::string> FormerWorkers(const std::string& logs) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(logs, error)) {
+    const std::string name = entry.path().stem();
+    if (entry.path().extension() == ".log" && name.starts_with(kWorkerPrefix)) {
+      names.push_back(name);
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 std::string SignalWords(int number) {
@@ -133,6 +151,10 @@ absl::Status Launcher::StartCoordinator() {
                                    fmt::to_string(options_.workers)};
   // Its workers end with a launcher; without --insecure there can be no others.
   argv.push_back(options_.insecure ? "--insecure" : "--fresh-workers");
+  const std::vector<std::string> former = FormerWorkers(options_.state_dir + "/logs");
+  if (options_.insecure && !former.empty()) {
+    argv.insert(argv.end(), {"--gone-workers", fmt::format("{}", fmt::join(former, ","))});
+  }
   ASSIGN_OR_RETURN(Process coordinator,
                    Process::Start({"coordinator", std::move(argv),
                                    options_.state_dir + "/logs/coordinator.log"}));
@@ -284,7 +306,8 @@ void Launcher::ReportEnd(const Process& process) {
   }
   if (!listened_ && !end.signalled && &process == &*coordinator_) {
     // It says why it does not take the job on.
-    const std::string lines = process.LastLines(kLogLines);
+    std::string lines = process.LastLines(kLogLines);
+    while (lines.ends_with('\n')) lines.pop_back();
     observer_->OnMessage(std::string(absl::StripPrefix(lines, "rondo-coordinator: ")));
     return;
   }

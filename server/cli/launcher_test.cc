@@ -69,6 +69,7 @@ class LauncherTest : public testing::Test {
     options.workers = workers;
     options.workers_min = workers;
     options.listen = "127.0.0.1:0";
+    options.insecure = insecure_;
     options.coordinator_binary = Program("coordinator", coordinator);
     options.worker_binary = Program("worker", worker);
     auto launcher = Launcher::Create(options, &messages_);
@@ -77,6 +78,7 @@ class LauncherTest : public testing::Test {
   }
 
   std::string folder_;
+  bool insecure_ = false;
   Messages messages_;
 };
 
@@ -142,6 +144,16 @@ TEST_F(LauncherTest, TellsTheReasonOfARefusalWithoutTheRestOfItsLogLine) {
   EXPECT_EQ(code, 3);
   EXPECT_THAT(messages_.all,
               Contains(StartsWith("worker-0 was refused: label \"x\" is wrong (log: ")));
+}
+
+// Workers of other machines may be alive; those of former launchers here are not.
+TEST_F(LauncherTest, TellsTheCoordinatorWhichWorkersAreGone) {
+  insecure_ = true;
+  for (const char* name : {"worker-0", "worker-2", "coordinator"}) {
+    std::ofstream(fmt::format("{}/state/logs/{}.log", folder_, name)) << "an old story\n";
+  }
+  ASSERT_OK(Launch("#!/bin/sh\necho \"$*\" >&2\nexit 2\n", "", 1).status());
+  EXPECT_THAT(messages_.all, Contains(HasSubstr("--insecure --gone-workers worker-0,worker-2")));
 }
 
 TEST_F(LauncherTest, ShowsNoLogLineOfAnEarlierRun) {

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -79,6 +80,7 @@ struct MachineConfig {
   uint64_t workers_at_start = 0;
   // No process of an earlier term lives: nobody is waited for that was in its group.
   bool fresh_workers = false;
+  std::set<std::string> gone_workers = {};  // Or, of these names, none.
   absl::Duration wait = absl::Seconds(30);
   uint64_t evaluate_every_epochs = 0;  // 0: only at the end, when there is a test set.
   uint64_t evaluate_every_steps = 0;

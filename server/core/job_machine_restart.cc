@@ -1,4 +1,4 @@
-// A term that is not the first takes up what the journal says (DESIGN section 3, rules 20 and 21).
+// A term that is not the first takes up what the journal says (rules 20 and 21).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -19,6 +19,7 @@ absl::Status CheckHistory(const MachineConfig& config, const History& history) {
 void JobMachine::Impl::AwaitJournaledMembers() {
   if (!history_.group) return;
   for (const Member& member : history_.group->members) {
+    if (config_.gone_workers.contains(member.name)) continue;
     awaited_.push_back(member);
     roster_.Expect(member, now_);
   }

@@ -197,6 +197,19 @@ TEST(RewindTest, AsManyAsAtTheStartGoOnAtOnce) {  // `--workers N` holds for the
   EXPECT_EQ(job.script.Records<RewindRecord>().size(), 1u);
 }
 
+TEST(RewindTest, NobodyWaitsForWorkersThatAreKnownByNameToBeGone) {
+  MachineConfig config = SavingJob(3);
+  config.workers_min = 1;
+  for (const bool all : {true, false}) {
+    Interrupted job(4, config);
+    job.script.config.gone_workers = {"a"};
+    if (all) job.script.config.gone_workers.insert("b");
+    const auto next = BeginAnew(job, /*fresh=*/false, {"z"});
+    EXPECT_EQ(next->finish.has_value(), all);
+    EXPECT_EQ(next->Records<RewindRecord>().size(), all ? 1u : 0u);
+  }
+}
+
 TEST(RewindTest, ANewTermThatKnowsNothingWaitsAndSaysForWhomAndByWhichKey) {
   MachineConfig config = SavingJob(3);  // A place is left.
   config.workers_min = 1;

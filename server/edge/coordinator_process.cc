@@ -167,6 +167,7 @@ absl::StatusOr<int> Serve(const Flags& flags, const StateDir& dir, Run run, bool
                    MachineConfigFromJob(job, term, {RandomBits(), RandomBits()}));
   config.workers_at_start = flags.workers.value_or(0);
   config.fresh_workers = flags.fresh_workers;
+  config.gone_workers = {flags.gone_workers.begin(), flags.gone_workers.end()};
   if (const absl::Status same = CheckHistory(config, run.history); !same.ok()) {
     Report(same);
     return kExitRefused;

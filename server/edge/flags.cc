@@ -39,6 +39,9 @@ absl::StatusOr<Flags> ParseFlags(int argc, const char* const* argv,
   app.add_flag("--fresh-workers", flags.fresh_workers,
                "going on with a run: no worker of its earlier lives is alive, so wait for none of "
                "them");
+  app.add_option("--gone-workers", flags.gone_workers,
+                 "the same of the workers of these names alone, with commas between them")
+      ->delimiter(',');
   app.add_option("--log-format", log_format, "text or json")->capture_default_str();
   app.add_option("--log-level", log_level, "debug, info, warning or error")->capture_default_str();
   app.set_version_flag("--version", fmt::format("rondo-coordinator {}\n", kVersion));

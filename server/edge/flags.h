@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -21,7 +22,8 @@ struct Flags {
   std::string address_file;  // Empty: none.
   bool insecure = false;
   std::optional<uint64_t> workers;  // The first round starts when so many have joined.
-  bool fresh_workers = false;       // No worker of an earlier life of the run is alive.
+  bool fresh_workers = false;       // No worker of an earlier life of the run is alive,
+  std::vector<std::string> gone_workers;  // or none of these names.
   LogFormat log_format = LogFormat::kText;
   LogLevel log_level = LogLevel::kInfo;
 };

@@ -47,11 +47,12 @@ TEST(FlagsTest, TakesEveryFlag) {
   ASSERT_OK_AND_ASSIGN(const Flags flags,
                        Parse({"--job", "a", "--state", "s", "--files", "f", "--listen", "0.0.0.0:7",
                               "--insecure", "--address-file", "x", "--workers", "4",
-                              "--fresh-workers", "--log-format", "json", "--log-level", "debug"}));
+                              "--fresh-workers", "--gone-workers", "w0,w1", "--log-format", "json", "--log-level", "debug"}));
   EXPECT_EQ(flags.files_dir, "f");
   EXPECT_EQ(flags.listen.port, 7);
   EXPECT_EQ(flags.workers, 4u);
   EXPECT_TRUE(flags.fresh_workers);
+  EXPECT_THAT(flags.gone_workers, testing::ElementsAre("w0", "w1"));
   EXPECT_EQ(flags.address_file, "x");
   EXPECT_EQ(flags.log_format, LogFormat::kJson);
   EXPECT_EQ(flags.log_level, LogLevel::kDebug);

@@ -25,6 +25,7 @@
 #include "worker/edge/event_log.h"
 #include "worker/edge/job_codec.h"
 #include "worker/edge/job_loader.h"
+#include "worker/edge/scratch_folder.h"
 #include "worker/edge/session.h"
 #include "worker/edge/shared_folder_sink.h"
 #include "worker/edge/state_downloader.h"
@@ -95,6 +96,15 @@ class ChosenSink final : public StateSink {
   StateSink* const stream_;
 };
 
+constexpr char kScratchPrefix[] = "rondo-worker-";
+
+// Without a usable TMPDIR whoever writes there says so.
+std::string TemporaryParent() {
+  std::error_code error;
+  const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+  return error ? "/tmp" : parent.string();
+}
+
 uint64_t RandomWord() {
   std::random_device random;
   const uint64_t word = (uint64_t{random()} << 32) | random();
@@ -153,9 +163,8 @@ class WorkerProcess {
       : flags_(flags),
         config_(ConfigOf(flags)),
         groups_(std::move(groups)),
-        temporary_dir_((std::filesystem::temp_directory_path() /
-                        fmt::format("rondo-worker-{}-{:016x}", getpid(), config_.incarnation.value))
-                           .string()),
+        scratch_(TemporaryParent(), kScratchPrefix,
+                 fmt::format("{}{}-{:016x}", kScratchPrefix, getpid(), config_.incarnation.value)),
         session_({[this] {
                     return MakeSessionChannel(flags_.coordinator,
                                               grpc::InsecureChannelCredentials());
@@ -164,7 +173,7 @@ class WorkerProcess {
                   [this](const v1::Job& job, Term term) { return job_.Set(job, term); }}),
         uploader_({flags.name,
                    config_.incarnation,
-                   temporary_dir_,
+                   scratch_.path(),
                    [this] { return session_.Channel(); },
                    [this] { return job_.spec().job_id; },
                    [this] { return job_.term(); },
@@ -172,7 +181,7 @@ class WorkerProcess {
         folder_sink_({flags.name, config_.incarnation, [this] { return SharedRoot(); }}),
         sink_([this] { return !SharedRoot().empty(); }, &folder_sink_, &uploader_),
         downloader_({flags.name,
-                     temporary_dir_,
+                     scratch_.path(),
                      [this] { return session_.Channel(); },
                      [this] { return job_.spec().job_id; },
                      [this] { return SharedRoot(); },
@@ -198,8 +207,7 @@ class WorkerProcess {
     attendant_.Start();
     Exit exit = attendant_.WaitForExit();
     session_.Finish(absl::Seconds(1));
-    std::error_code ignored;
-    std::filesystem::remove_all(temporary_dir_, ignored);
+    scratch_.Remove();
     return exit;
   }
 
@@ -230,7 +238,7 @@ class WorkerProcess {
   RealClock clock_;
   CurrentJob job_;
   const std::unique_ptr<TcpGroups> groups_;
-  const std::string temporary_dir_;
+  ScratchFolder scratch_;
   Session session_;
   StateUploader uploader_;
   SharedFolderSink folder_sink_;
