@@ -1,4 +1,4 @@
-// How a parallel round goes on after a failed step (DESIGN section 3, rules 18 and 19): where the
+// How a parallel round goes on after a failed step (rules 18 and 19): where the
 // survivors stand, who gives the last step's result to whom, and the order that continues the
 // round in the new group. Pure.
 #ifndef RONDO_SERVER_CORE_CONTINUATION_H_

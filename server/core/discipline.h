@@ -1,5 +1,5 @@
 // Who has to wait before it is let in again: names under which processes keep dying (S18), and
-// workers that were told to leave because they kept being not finite (DESIGN section 3, rule 15).
+// workers that were told to leave because they kept being not finite (rule 15 of proto/RULES.md).
 // Pure bookkeeping by name.
 #ifndef RONDO_SERVER_CORE_DISCIPLINE_H_
 #define RONDO_SERVER_CORE_DISCIPLINE_H_

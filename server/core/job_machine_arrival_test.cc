@@ -1,4 +1,4 @@
-// Who comes in, and the groups they form. Rows of SCENARIOS.md are named in comments.
+// Who comes in, and the groups they form.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// A long local round of which every member died (DESIGN section 9): once all names are back as new
+// A long local round of which every member died: once all names are back as new
 // processes it goes on from the newest step for which each of them has a partial.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

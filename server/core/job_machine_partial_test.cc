@@ -1,4 +1,4 @@
-// A long round whose members all died goes on from their partials (DESIGN 9).
+// A long round whose members all died goes on from their partials.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Rounds that are disturbed. Rows of SCENARIOS.md are named in comments.
+// Rounds that are disturbed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Who there is: one entry a worker name, with what the coordinator knows of its present
-// incarnation. Pure bookkeeping and the rules of arrival (DESIGN section 3, rules 2, 4 and 12).
+// incarnation. Pure bookkeeping and the rules of arrival (rules 2, 4 and 12 of proto/RULES.md).
 #ifndef RONDO_SERVER_CORE_MEMBERSHIP_H_
 #define RONDO_SERVER_CORE_MEMBERSHIP_H_
 

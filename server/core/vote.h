@@ -1,4 +1,4 @@
-// Whether an attempt's result is the job's state (DESIGN section 3, rule 6). Pure.
+// Whether an attempt's result is the job's state (rule 6 of proto/RULES.md). Pure.
 #ifndef RONDO_SERVER_CORE_VOTE_H_
 #define RONDO_SERVER_CORE_VOTE_H_
 

@@ -8,7 +8,7 @@ namespace rondo::server {
 
 // Blocks until the job has ended. SIGTERM and SIGINT end it at the next border, a second one at
 // once; the caller has blocked both in every thread. Errors go to standard error in words.
-// Returns the exit code (DESIGN section 10).
+// Returns the exit code, one of those that the top README lists.
 int RunCoordinator(const Flags& flags);
 
 }  // namespace rondo::server

@@ -1,5 +1,5 @@
 // All workers die, or everything does: the job goes on from its checkpoint, with the bits of a run
-// that nothing disturbed where that is promised. Rows of SCENARIOS.md are named in comments.
+// that nothing disturbed where that is promised.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>

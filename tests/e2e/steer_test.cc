@@ -1,5 +1,4 @@
-// A running job is steered and asked by its user; its journal is explained and replayed. Rows of
-// SCENARIOS.md are named in comments.
+// A running job is steered and asked by its user; its journal is explained and replayed.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The judge of a simulation: sees the journal's records as they reach the disk and what workers say
-// they hold, and knows what must be true of them. Written from DESIGN.md, not from the core.
+// they hold, and knows what must be true of them. Written from proto/RULES.md, not from the core.
 #ifndef RONDO_TESTS_SIMULATION_ORACLE_H_
 #define RONDO_TESTS_SIMULATION_ORACLE_H_
 

@@ -1,6 +1,6 @@
 // What a worker has in hand: its group, order, reduce, staged result, evaluation and save, and what
-// of it the coordinator has not answered yet. Pure; the rules are DESIGN section 3, numbers in the
-// comments.
+// of it the coordinator has not answered yet. Pure; the numbers of rules in the
+// comments are those of proto/RULES.md.
 #ifndef RONDO_WORKER_CORE_DUTIES_H_
 #define RONDO_WORKER_CORE_DUTIES_H_
 

@@ -22,7 +22,7 @@
 
 namespace rondo::worker {
 
-// Exit codes of DESIGN section 10 that a worker chooses itself; Goodbye brings the others.
+// Exit codes that a worker chooses itself; Goodbye brings the others.
 inline constexpr int kExitRefused = 3;
 inline constexpr int kExitCoordinatorAway = 4;
 inline constexpr int kExitLeft = 5;

@@ -1,4 +1,4 @@
-// What a worker says and keeps when a step of a parallel round fails (DESIGN 3, rules 18 and 19).
+// What a worker says and keeps when a step of a parallel round fails (rules 18 and 19).
 #include <gtest/gtest.h>
 
 #include "worker/core/machine.h"

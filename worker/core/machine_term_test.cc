@@ -1,5 +1,5 @@
 // The coordinator goes away and comes back in a new term: the worker goes on with its order, keeps
-// what it has, and tells all of it (DESIGN section 3, rules 7 and 20).
+// what it has, and tells all of it (rules 7 and 20).
 #include <gtest/gtest.h>
 
 #include <utility>

@@ -1,4 +1,4 @@
-// The order of an epoch's samples (DESIGN 6): pure, the same on every machine.
+// The order of an epoch's samples: pure, the same on every machine.
 #ifndef RONDO_WORKER_CORE_PERMUTATION_H_
 #define RONDO_WORKER_CORE_PERMUTATION_H_
 

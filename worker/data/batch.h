@@ -19,7 +19,7 @@ struct HostArray {
 };
 
 // `size` samples: inputs [size, ...input shape] and targets [size, ...target shape]. `positions`
-// are the samples' positions in their epoch's order, from which randomness is seeded (DESIGN 6);
+// are the samples' positions in their epoch's order, from which randomness is seeded;
 // empty for evaluation. The vectors keep their memory from one batch to the next.
 struct Batch {
   int64_t size = 0;

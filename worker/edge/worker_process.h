@@ -6,7 +6,7 @@
 
 namespace rondo::worker {
 
-// Works until the machine says Exit; the exit code (DESIGN 10), 2 when the data plane cannot listen
+// Works until the machine says Exit; the exit code (worker/README.md), 2 when the data plane cannot listen
 // as the flags say. Takes over SIGTERM and SIGINT: call from the main thread before any other
 // thread exists, and end the process after it, without running destructors of what may still be
 // busy.

@@ -58,7 +58,7 @@ class Engine {
   virtual absl::StatusOr<Evaluation> Evaluate(const Batch& batch) = 0;
 };
 
-// The torch seed of a piece of a batch (DESIGN 6): Mix64(Mix64(Mix64(seed) + step) + position).
+// The torch seed of a piece of a batch: Mix64(Mix64(Mix64(seed) + step) + position).
 uint64_t ComputeStepSeed(uint64_t seed, int64_t step, int64_t first_position);
 
 }  // namespace rondo

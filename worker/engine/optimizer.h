@@ -1,4 +1,4 @@
-// Optimizer state and steps over flat memory: PyTorch's SGD and AdamW (DESIGN 7).
+// Optimizer state and steps over flat memory: PyTorch's SGD and AdamW.
 #ifndef RONDO_WORKER_ENGINE_OPTIMIZER_H_
 #define RONDO_WORKER_ENGINE_OPTIMIZER_H_
 

@@ -1,4 +1,4 @@
-// The collective of a step in parallel mode (DESIGN 3 and rules 15, 18).
+// The collective of a step in parallel mode (rules 15 and 18 of proto/RULES.md).
 #ifndef RONDO_WORKER_RUNTIME_GRADIENT_REDUCER_H_
 #define RONDO_WORKER_RUNTIME_GRADIENT_REDUCER_H_
 

@@ -1,4 +1,4 @@
-// The reduce at the end of a local round (DESIGN 3, rule 5): the weighted mean of the members'
+// The reduce at the end of a local round (rule 5 of proto/RULES.md): the weighted mean of the members'
 // working states, into staging. Nothing else changes.
 #ifndef RONDO_WORKER_RUNTIME_LOCAL_REDUCE_H_
 #define RONDO_WORKER_RUNTIME_LOCAL_REDUCE_H_

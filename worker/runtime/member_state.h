@@ -64,7 +64,7 @@ class MemberState {
   // After a parallel round: only the buffers were staged.
   void CommitBuffers();
 
-  // State hash (DESIGN 7) and norm of parameters and float buffers.
+  // State hash (kernels/state_hash.h) and norm of parameters and float buffers.
   absl::StatusOr<uint64_t> HashWorking();
   absl::StatusOr<uint64_t> HashBase();
   // Multiplies what is staged by `factor` and hashes the result as HashStaged does, in one scan.

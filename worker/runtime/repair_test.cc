@@ -1,4 +1,4 @@
-// A parallel round whose step fails at some members (DESIGN 3, rules 18 and 19): after the repair
+// A parallel round whose step fails at some members (rules 18 and 19): after the repair
 // all have the bits of the undisturbed run.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Members that go on from a checkpoint's files. Rows of SCENARIOS.md are named in comments.
+// Members that go on from a checkpoint's files.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -119,7 +119,7 @@ std::vector<QuadraticOptions> WithPartials() {
   return std::vector<QuadraticOptions>(2, {.partial_every = 2});
 }
 
-TEST(PartialTest, ARoundGoesOnFromItsNewestPartialWithTheSameBits) {  // S47, DESIGN 9
+TEST(PartialTest, ARoundGoesOnFromItsNewestPartialWithTheSameBits) {  // S47
   TestWorkers first(WithPartials());
   const std::vector<Ready> whole = TrainFirstRound(first);
   EXPECT_TRUE(first.files()->contains({2, "partial-w0"}));

@@ -1,5 +1,5 @@
-// How a new group's members come to hold one state (DESIGN 3, messages 4 and 7; rules 8, 14, 15,
-// 18): the giver sends over the data plane what each member needs, in rank order.
+// How a new group's members come to hold one state (Assemble to Formed; rules 8, 14, 15 and
+// 18 of proto/RULES.md): the giver sends over the data plane what each member needs, in rank order.
 #ifndef RONDO_WORKER_RUNTIME_STATE_EXCHANGE_H_
 #define RONDO_WORKER_RUNTIME_STATE_EXCHANGE_H_
 

@@ -227,7 +227,7 @@ class TestWorkers {
     return Form(MakeAssemble(group, Purpose::kStart, needs));
   }
 
-  // Rank k takes `batch` positions a step, interleaved, as DESIGN 6 says.
+  // Rank k takes `batch` positions a step, interleaved, as a coordinator deals them.
   Order MakeOrder(uint64_t group, uint64_t round, Mode mode, uint64_t first_step, uint64_t length,
                   int rank, uint64_t batch = 2) const {
     const uint64_t members = workers_.size();

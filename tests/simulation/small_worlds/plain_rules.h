@@ -1,4 +1,4 @@
-// The rules of DESIGN section 3 for local rounds, a second time and as plainly as possible: what
+// The rules of proto/RULES.md for local rounds, a second time and as plainly as possible: what
 // the coordinator has to decide after each event. No evaluation, no checkpoints, no leaving; every
 // value is finite. Written to be read beside the rules, not to be quick.
 #ifndef RONDO_TESTS_SIMULATION_SMALL_WORLDS_PLAIN_RULES_H_
