@@ -67,19 +67,19 @@ ordered_json ReplayJson(const ReplayView& view) {
 
 std::string ReplayText(const ReplayView& view) {
   const server::ReplayReport& report = view.report;
-  std::string text = fmt::format(
-      "{}: {}: {}, {}, {}, {}, {}; checksum {}\n", view.job_id,
-      Counted(report.records, "record"), Counted(report.terms, "term"),
-      Counted(report.groups, "group"), Counted(report.orders, "order"),
-      Counted(report.commits, "commit"), Counted(report.rewinds, "rewind"), report.checksum);
+  std::string text = fmt::format("{}: {}: {}, {}, {}, {}, {}; checksum {}\n", view.job_id,
+                                 Counted(report.records, "record"), Counted(report.terms, "term"),
+                                 Counted(report.groups, "group"), Counted(report.orders, "order"),
+                                 Counted(report.commits, "commit"),
+                                 Counted(report.rewinds, "rewind"), report.checksum);
   if (report.found == 0) text += "every decision comes out the same\n";
   for (const server::Difference& difference : report.differences) {
     text += fmt::format("record {}, {}: {}: journal {}, computed {}\n", difference.record,
                         difference.where, difference.what, difference.journal, difference.computed);
   }
   if (report.found > report.differences.size()) {
-    text += fmt::format(
-        "and {} more\n", Counted(report.found - report.differences.size(), "difference"));
+    text += fmt::format("and {} more\n",
+                        Counted(report.found - report.differences.size(), "difference"));
   }
   if (report.broken_off) text += "the rest was not looked at: it does not follow\n";
   return view.train ? text + TrainText(*view.train) : text;

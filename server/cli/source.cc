@@ -77,11 +77,10 @@ absl::StatusOr<std::optional<EndedRun>> LoadEnded(const Source& source) {
 std::string NothingTo(const std::string& verb, const EndedRun& run, const std::string& state_dir) {
   const v1::Status& status = run.status;
   const std::string why =
-      run.killed ? fmt::format("does not run, its coordinator was killed after step {}",
-                               status.step())
-                 : fmt::format("has ended ({})", StateName(status.state()));
-  std::string text =
-      fmt::format("job {} {}: there is nothing to {}", status.job_id(), why, verb);
+      run.killed
+          ? fmt::format("does not run, its coordinator was killed after step {}", status.step())
+          : fmt::format("has ended ({})", StateName(status.state()));
+  std::string text = fmt::format("job {} {}: there is nothing to {}", status.job_id(), why, verb);
   if (status.state() == v1::JOB_STATE_DONE) return text;
   return text + fmt::format(
                     "; it goes on when `rondo run` (or rondo-coordinator) is given the same job "

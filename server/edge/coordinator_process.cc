@@ -102,7 +102,9 @@ struct Run {
 // gRPC's own lines on standard error, while this lives; ours say it better.
 class QuietGrpc {
  public:
-  QuietGrpc() { gpr_set_log_function([](gpr_log_func_args*) {}); }
+  QuietGrpc() {
+    gpr_set_log_function([](gpr_log_func_args*) {});
+  }
   ~QuietGrpc() { gpr_set_log_function(nullptr); }
   QuietGrpc(const QuietGrpc&) = delete;
   QuietGrpc& operator=(const QuietGrpc&) = delete;

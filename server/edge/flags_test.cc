@@ -44,10 +44,26 @@ TEST(FlagsTest, SaysItsVersion) {
 }
 
 TEST(FlagsTest, TakesEveryFlag) {
-  ASSERT_OK_AND_ASSIGN(const Flags flags,
-                       Parse({"--job", "a", "--state", "s", "--files", "f", "--listen", "0.0.0.0:7",
-                              "--insecure", "--address-file", "x", "--workers", "4",
-                              "--fresh-workers", "--gone-workers", "w0,w1", "--log-format", "json", "--log-level", "debug"}));
+  ASSERT_OK_AND_ASSIGN(const Flags flags, Parse({"--job",
+                                                 "a",
+                                                 "--state",
+                                                 "s",
+                                                 "--files",
+                                                 "f",
+                                                 "--listen",
+                                                 "0.0.0.0:7",
+                                                 "--insecure",
+                                                 "--address-file",
+                                                 "x",
+                                                 "--workers",
+                                                 "4",
+                                                 "--fresh-workers",
+                                                 "--gone-workers",
+                                                 "w0,w1",
+                                                 "--log-format",
+                                                 "json",
+                                                 "--log-level",
+                                                 "debug"}));
   EXPECT_EQ(flags.files_dir, "f");
   EXPECT_EQ(flags.listen.port, 7);
   EXPECT_EQ(flags.workers, 4u);

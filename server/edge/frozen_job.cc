@@ -32,7 +32,8 @@ absl::StatusOr<JobToFreeze> LoadJobToFreeze(const std::string& job_file,
   ASSIGN_OR_RETURN(const DataSizes sizes, ReadDataSizes(parsed.job.data(), files_dir));
   ResolveJob(sizes, &parsed);
   if (!parsed.errors.empty()) return AsStatus(job_file, parsed);
-  JobToFreeze loaded{parsed.job, FormatDiagnostics(job_file, parsed.warnings), {workers, parsed.job}};
+  JobToFreeze loaded{
+      parsed.job, FormatDiagnostics(job_file, parsed.warnings), {workers, parsed.job}};
   if (!workers) return loaded;
   // Some job files need the flag: then there is nothing to compare with.
   ASSIGN_OR_RETURN(ParsedJob without, ReadJobFile(job_file, std::nullopt));

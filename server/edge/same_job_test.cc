@@ -47,8 +47,8 @@ TEST(SameJobTest, AWrongNumberIsToldByItsFlag) {
 
 TEST(SameJobTest, ARunThatBeganWithAnotherNumberNamesTheOneThatGoesOn) {
   EXPECT_OK(Check(JobOf(2, 20), 20));
-  EXPECT_THAT(Check(JobOf(2, 20), 4), StatusIs(absl::StatusCode::kInvalidArgument,
-                                               HasSubstr("give --workers 20")));
+  EXPECT_THAT(Check(JobOf(2, 20), 4),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("give --workers 20")));
   EXPECT_THAT(CheckSameJob("journal.db", JobOf(1, 16), JobOf(2, 16), {}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("give --workers 1,")));
 }

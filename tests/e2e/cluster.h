@@ -21,6 +21,7 @@ class Cluster {
   Program& AddWorker(const std::string& name, int grace_seconds = 30);
   Program& worker(const std::string& name) { return workers_.at(name); }
   Program& coordinator() { return coordinator_; }
+  const std::string& state() const { return state_; }
 
   // As `rondo status --json` has it; null while there is none.
   nlohmann::json Status() const;

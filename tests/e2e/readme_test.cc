@@ -1,13 +1,15 @@
-// The examples of the top README, run as a reader would: each block of commands that follows a line
-// `<!-- run -->`, in order, in one shell, at the top of a checkout; and the commands for several
-// machines, on this one.
+// The examples of the READMEs, run as a reader would: each block of commands of the top one that
+// follows a line `<!-- run -->`, in order, in one shell, at the top of a checkout; its commands for
+// several machines, on this one; the example jobs, and what their README says to try.
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "tests/e2e/program.h"
 
 namespace rondo::e2e {
@@ -41,8 +43,9 @@ Commands CommandsOf(const std::string& readme) {
 std::string Checkout(const std::string& name) {
   const std::string top = NewFolder(name);
   fs::create_directories(top + "/deploy/jobs/digits");
-  for (const char* file : {"digits.yaml", "train-images-idx3-ubyte", "train-labels-idx1-ubyte",
-                           "test-images-idx3-ubyte", "test-labels-idx1-ubyte"}) {
+  for (const char* file :
+       {"digits.yaml", "digits-long.yaml", "train-images-idx3-ubyte", "train-labels-idx1-ubyte",
+        "test-images-idx3-ubyte", "test-labels-idx1-ubyte"}) {
     CopyInto(std::string("deploy/jobs/digits/") + file, top + "/deploy/jobs/digits");
   }
   fs::create_directory_symlink(Runfile(""), top + "/bazel-bin");
@@ -99,6 +102,64 @@ TEST(ReadmeTest, ItsCommandsForSeveralMachinesTrainAJob) {
   const Ended ended = coordinator.Wait();
   EXPECT_EQ(ended.exit_code, 0) << ended;
   for (Program& worker : workers) EXPECT_EQ(worker.Wait().exit_code, 0);
+}
+
+// The cells of a table's row.
+std::vector<std::string> CellsOf(const std::string& row) {
+  std::vector<std::string> cells;
+  std::istringstream in(row);
+  for (std::string cell; std::getline(in, cell, '|');) {
+    const size_t first = cell.find_first_not_of(' ');
+    if (first == std::string::npos) continue;
+    cells.push_back(cell.substr(first, cell.find_last_not_of(' ') - first + 1));
+  }
+  return cells;
+}
+
+TEST(DigitsReadmeTest, ItsTableHasEveryJobWithItsStepsAndRounds) {
+  const std::string folder = Runfile("deploy/jobs/digits");
+  std::istringstream lines(ReadFile(folder + "/README.md"));
+  size_t jobs = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("| [`", 0) != 0) continue;
+    const std::vector<std::string> cells = CellsOf(line);
+    const std::string file = cells[0].substr(2, cells[0].find('`', 2) - 2);
+    const Ended plan = RunToEnd(Rondo({"plan", folder + "/" + file, "--workers", "4", "--json"}));
+    ASSERT_EQ(plan.exit_code, 0) << file << plan;
+    const nlohmann::json planned = JsonLines(plan.out).back();
+    EXPECT_EQ(planned["steps"].dump(), cells[1]) << file;
+    EXPECT_EQ(planned["rounds"].dump(), cells[2]) << file;
+    ++jobs;
+  }
+  size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    files += entry.path().extension() == ".yaml" ? 1 : 0;
+  }
+  EXPECT_EQ(jobs, files);
+}
+
+TEST(DigitsReadmeTest, WhatItSaysToTryWorks) {
+  const std::string readme = ReadFile(Runfile("deploy/jobs/digits/README.md"));
+  std::vector<std::string> commands;
+  std::istringstream lines(readme);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("    rondo ", 0) == 0) commands.push_back(line);
+  }
+  ASSERT_GE(commands.size(), 5u);
+  const std::string top = Checkout("try");
+  Program run(InShell(commands[0]), top);
+  fs::create_directories(top + "/long-state");
+  ASSERT_TRUE(run.WaitForFile(top + "/long-state/coordinator.address")) << run.Wait();
+  {
+    Program watch(Rondo({"watch", "--state", top + "/long-state", "--from", "1", "--json"}));
+    ASSERT_NE(watch.WaitForLine("\"round\""), "") << run.Wait(absl::ZeroDuration());
+  }
+  for (size_t i = 1; i < commands.size(); ++i) {
+    const Ended ended = RunToEnd(InShell(commands[i]), top);
+    EXPECT_EQ(ended.exit_code, 0) << commands[i] << ended;
+  }
+  const Ended ended = run.Wait();
+  EXPECT_EQ(ended.exit_code, 0) << ended;
 }
 
 }  // namespace
