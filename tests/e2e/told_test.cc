@@ -42,7 +42,7 @@ TEST(ToldTest, WhatAPausedJobWithoutWorkersCanStillSave) {
   ASSERT_TRUE(cluster.WaitForOpenRound(2));
   ASSERT_EQ(Ask({"pause"}, cluster.state()).exit_code, 0);
   ASSERT_TRUE(cluster.WaitFor([](const json& status) { return status["state"] == "paused"; }));
-  EXPECT_EQ(cluster.Status()["member_names"], json({"a", "b"}));
+  EXPECT_EQ(cluster.Status()["member_names"], json::array({"a", "b"}));
   a.Signal(SIGKILL);
   b.Signal(SIGKILL);
   ASSERT_TRUE(cluster.WaitFor([](const json& status) { return status["members"] == 0; }));
