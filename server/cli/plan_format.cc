@@ -8,6 +8,7 @@
 
 #include "server/cli/plot.h"
 #include "server/cli/units.h"
+#include "server/core/words.h"
 
 namespace rondo::cli {
 namespace {
@@ -86,6 +87,10 @@ Plot RatePlot(const PlanView& view) {
   return plot;
 }
 
+std::string Workers(const PlanView& view) {
+  return Counted(static_cast<uint64_t>(view.workers), "worker");
+}
+
 std::string BytesLines(const PlanView& view) {
   const std::optional<int64_t> bytes = BytesPerSync(view);
   if (!bytes) {
@@ -95,9 +100,9 @@ std::string BytesLines(const PlanView& view) {
     return BytesText(static_cast<uint64_t>(*bytes) * static_cast<uint64_t>(syncs));
   };
   return fmt::format(
-      "bytes        {} a sync sent by each of {} workers ({} parameters)\n"
+      "bytes        {} a sync sent by each of {} ({} parameters)\n"
       "             {} in all by each; parallel: {}\n",
-      BytesText(static_cast<uint64_t>(*bytes)), view.workers, *view.parameters,
+      BytesText(static_cast<uint64_t>(*bytes)), Workers(view), *view.parameters,
       total(view.plan.syncs), total(view.plan.steps));
 }
 
@@ -105,7 +110,7 @@ std::string PartialsLine(const PlanView& view) {
   if (view.partials == 0) return "";
   const std::optional<int64_t> bytes = PartialBytes(view);
   return fmt::format(
-      "partials     {} by each of {} workers, {} written in all\n", view.partials, view.workers,
+      "partials     {} by each of {}, {} written in all\n", view.partials, Workers(view),
       bytes ? BytesText(static_cast<uint64_t>(*bytes)) : std::string("unknown bytes"));
 }
 
@@ -152,12 +157,13 @@ std::string PlanText(const PlanView& view, bool ascii) {
   std::string text = fmt::format(
       "job          {}\n"
       "steps        {}\n"
-      "rounds       {}; the longest has {} steps, from step {}\n"
+      "rounds       {}; the longest has {}, from step {}\n"
       "syncs        {}, {:.3g} % of parallel\n"
       "checksum     {}\n"
       "lengths      {}\n",
-      view.name, plan.steps, plan.rounds, plan.longest_round, plan.longest_first_step, plan.syncs,
-      plan.percent_of_parallel, plan.checksum, LengthsText(plan.lengths));
+      view.name, plan.steps, plan.rounds,
+      Counted(static_cast<uint64_t>(plan.longest_round), "step"), plan.longest_first_step,
+      plan.syncs, plan.percent_of_parallel, plan.checksum, LengthsText(plan.lengths));
   text += BytesLines(view) + PartialsLine(view) + TimeLines(view) + "\n";
   text += DrawPlot(LengthPlot(view), kPlotRows, ascii) + "\n";
   text += DrawPlot(RatePlot(view), kPlotRows, ascii);

@@ -126,9 +126,8 @@ bool JobMachine::Impl::BeginRepair() {
   const RepairDecision repair = DecideRepair(survivors);
   const bool moved = repair.stands_at > round_->first_step;
   if (!moved && round_->breaks + 1 >= config_.limits.attempts_max) {
-    return Fail(fmt::format("step {} of round {} failed {} times; the last time: {}",
-                            round_->first_step, round_->id, round_->breaks + 1,
-                            round_->broken->why));
+    return Fail(fmt::format("step {} of round {} failed {}; the last time: {}", round_->first_step,
+                            round_->id, Counted(round_->breaks + 1, "time"), round_->broken->why));
   }
   // The attempt is decided: what is staged for it is void, the steps are not.
   round_->attempt.reset();

@@ -372,8 +372,8 @@ bool JobMachine::Impl::AbortAttempt(bool split) {
   }
   group_.reset();
   if (round_->attempts >= config_.limits.attempts_max || round_->splits > 2) {
-    return Fail(fmt::format("round {} failed {} times; the last time: {}", round_->id,
-                            round_->attempts, why));
+    return Fail(fmt::format("round {} failed {}; the last time: {}", round_->id,
+                            Counted(round_->attempts, "time"), why));
   }
   return Go(Phase::kTraining);
 }
