@@ -117,7 +117,7 @@ bool JobMachine::Impl::RewindTo(RoundId target, const std::string& why) {
       fmt::format("{}{}", target ? "the checkpoint of step " : "step ", record.to_step);
   const uint64_t again = from - record.to_step;
   Note("rewound", again == 0
-                      ? fmt::format("{}: it is taken from {}; no step is done again", why, where)
+                      ? fmt::format("{}: it goes on from {}; no step is done again", why, where)
                       : fmt::format("{}: back from step {} to {}; {} {} done again", why, from,
                                     where, Counted(again, "step"), again == 1 ? "is" : "are"));
   TrimCheckpointsKept();
