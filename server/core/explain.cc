@@ -49,10 +49,9 @@ struct Findings {
 
 // Whether a notice about a worker says why it is not there, or not in a result.
 bool TellsWhyGone(const NoticeRecord& notice) {
-  constexpr std::array<std::string_view, 11> kKinds = {
-      "worker_away",     "worker_silent", "worker_lost",    "worker_stalled",
-      "worker_left",     "refused",       "worker_drained", "left_out",
-      "worker_excluded", "not_finite",    "odd_result"};
+  constexpr std::array<std::string_view, 10> kKinds = {
+      "worker_away", "worker_silent",  "worker_lost", "worker_stalled",  "worker_left",
+      "refused",     "worker_drained", "left_out",    "worker_excluded", "not_finite"};
   return !notice.worker.empty() &&
          std::find(kKinds.begin(), kKinds.end(), notice.kind) != kKinds.end();
 }

@@ -136,18 +136,6 @@ TEST(ExplainTest, AReturnEndsTheStoryOfAnAbsence) {
   EXPECT_EQ(dropped.at, at(13));
 }
 
-TEST(ExplainTest, TellsWhoseResultWasOutvoted) {
-  Script script(SmallJob(3, 3));
-  script.Join("a").wrong_hash = 7;
-  script.Join("b");
-  script.Join("c");
-  script.Run();
-  ASSERT_OK_AND_ASSIGN(const RoundStory story, Explain(script, 1));
-  const MemberChange dropped = ChangeOf(story, ChangeKind::kDropped);
-  EXPECT_EQ(dropped.worker, "a");
-  EXPECT_THAT(dropped.text, HasSubstr("had hash 0000000000000007"));
-}
-
 struct Departure {
   const char* name;
   void (*happens)(MidRound&);  // To a, in the middle of round 1.
