@@ -158,41 +158,6 @@ bool JobMachine::Impl::BeginFirstGroup() {
   return BeginGroup(Purpose::kStart, std::move(members));
 }
 
-// Leavers go at the border, the last holder only once nobody else can take its state over.
-bool JobMachine::Impl::LetLeaversGo() {
-  bool gone = false;
-  for (auto& [name, worker] : roster_.workers()) {
-    if (!Parting(worker) || !worker.present()) continue;
-    if (IsLastHolder(worker) && now_ < worker.leave_by) {
-      const bool heir =
-          std::any_of(roster_.workers().begin(), roster_.workers().end(),
-                      [&](const auto& e) { return e.second.present() && !Parting(e.second); });
-      const bool unsaved = SaveMissing() && save_failed_step_ != committed_.step;
-      if (unsaved) save_pending_ = true;
-      if (heir || unsaved || Finishing()) {
-        WakeAt(worker.leave_by);
-        continue;
-      }
-    }
-    if (Drains(worker)) {
-      LetDrainedGo(worker);
-    } else {
-      Note("worker_left", fmt::format("{} leaves at the border", name), name);
-      LetGo(worker, {GoodbyeReason::kLeft, "left on its own request", 5});
-    }
-    gone = true;
-  }
-  return gone;
-}
-
-// The last holder waits to leave: the next group takes its state over, however few are in it.
-bool JobMachine::Impl::HandingOver() const {
-  const auto& workers = roster_.workers();
-  return std::any_of(workers.begin(), workers.end(), [this](const auto& e) {
-    return e.second.present() && Parting(e.second) && IsLastHolder(e.second);
-  });
-}
-
 // Who makes up the next group: holders first, then joiners by their arrival, in name order.
 std::vector<Worker*> JobMachine::Impl::ChooseMembers() {
   std::vector<Worker*> chosen;
