@@ -30,16 +30,18 @@ void PrintRound(const Options& options, const v1::Round& round) {
   fmt::print("{}\n", options.json ? RoundJson(round).dump() : RoundLine(round));
 }
 
-absl::Status ShowEnded(const Options& options, const v1::Status& ended) {
+absl::Status ShowEnded(const Options& options, const EndedRun& ended) {
   ASSIGN_OR_RETURN(const std::vector<v1::Round> rounds, LoadRounds(options.source, options.from));
   if (!options.json) fmt::print("{}\n", RoundHeading());
   for (const v1::Round& round : rounds) PrintRound(options, round);
-  fmt::print(stderr, "rondo: job {} has ended ({})\n", ended.job_id(), StateName(ended.state()));
+  fmt::print(stderr, "rondo: job {} {}\n", ended.status.job_id(),
+             ended.killed ? "is not running: its coordinator was killed"
+                          : fmt::format("has ended ({})", StateName(ended.status.state())));
   return absl::OkStatus();
 }
 
 absl::Status Watch(const Options& options) {
-  ASSIGN_OR_RETURN(const std::optional<v1::Status> ended, LoadEnded(options.source));
+  ASSIGN_OR_RETURN(const std::optional<EndedRun> ended, LoadEnded(options.source));
   if (ended) return ShowEnded(options, *ended);
   const std::string address = LiveAddress(options.source);
   if (address.empty()) {
