@@ -30,19 +30,17 @@ inline std::string FlagIn(const std::string& line) {
   return line.substr(begin, end == std::string::npos ? end : end - begin);
 }
 
-// Of CLI11's help text: a flag's line is indented and begins with a dash; "[value]" is its default.
+// Of CLI11's help text, a line "  --name TYPE=default  What it is": two spaces end the left part.
 inline std::vector<FlagRow> FlagsOfHelp(const std::string& help) {
   std::vector<FlagRow> rows;
   std::istringstream lines(help);
   for (std::string line; std::getline(lines, line);) {
     if (line.rfind("  -", 0) != 0) continue;
     FlagRow row{FlagIn(line), ""};
-    size_t open = line.find('[');
-    while (open != std::string::npos && line.substr(open - 3, 3) == "in ") {  // A range.
-      open = line.find('[', open + 1);
-    }
-    if (open != std::string::npos) {
-      row.by_default = line.substr(open + 1, line.find(']', open) - open - 1);
+    const std::string left = line.substr(2, line.find("  ", 2) - 2);
+    const size_t equals = left.find('=');
+    if (equals != std::string::npos) {
+      row.by_default = left.substr(equals + 1, left.find(' ', equals) - equals - 1);
     }
     rows.push_back(row);
   }
