@@ -13,15 +13,14 @@ void DataPlane::FailLater(const std::shared_ptr<Party>& party, const std::string
 }
 
 void DataPlane::Join(const std::string& key, Offer offer, Done done, Failed failed) {
-  PlacePtr& place = places_[key];
+  // An old copy of the journal gives a group's number again, to others: they do not meet.
+  PlacePtr& place = places_[{key, offer.token}];
   if (place == nullptr) place = std::make_shared<Place>();
   auto party =
       std::make_shared<Party>(Party{offer.worker, offer.group, std::move(done), std::move(failed)});
   if (place->broken) return FailLater(party, "a peer has left");
   for (const auto& [rank, other] : place->meeting.offers) {
-    if (other.token != offer.token || other.size != offer.size) {
-      world_->Violate("members of " + key + " disagree on token or size");
-    }
+    if (other.size != offer.size) world_->Violate("members of " + key + " disagree on its size");
   }
   const uint32_t size = offer.size;
   const absl::Duration limit = offer.limit;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -47,8 +48,8 @@ class DataPlane {
   // `half_done`: chance that a member sees a failure where others have the result.
   DataPlane(World* world, double half_done) : world_(world), half_done_(half_done) {}
 
-  // Joins the meeting `key`. Exactly one of the two is called, later; after Leave by the worker
-  // itself it is Failed.
+  // Joins the meeting `key` of those with its token. Exactly one of the two is called, later; after
+  // Leave by the worker itself it is Failed.
   void Join(const std::string& key, Offer offer, Done done, Failed failed);
   // The worker leaves what it has joined in this group (0: everywhere): what is not finished fails.
   void Leave(const std::string& worker, uint64_t group);
@@ -77,7 +78,7 @@ class DataPlane {
 
   World* const world_;
   const double half_done_;
-  std::map<std::string, PlacePtr> places_;
+  std::map<std::pair<std::string, std::string>, PlacePtr> places_;  // By key and token.
   std::map<std::string, std::vector<PlacePtr>> joined_;  // By worker: what may not be over.
 };
 
