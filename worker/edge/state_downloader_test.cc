@@ -131,6 +131,7 @@ TEST_F(StateDownloaderTest, StopsWhenItIsTold) {
 
 TEST_F(StateDownloaderTest, ReadsWhatWasPutIntoTheSharedFolder) {
   shared_root_ = testing::TempDir() + "/shared/job";
+  std::filesystem::create_directories(shared_root_);
   SharedFolderSink sink({"w1", {9}, [this] { return shared_root_; }});
   const std::string temporary = sink.TemporaryPath(StateFile::kLocal);
   std::ofstream(temporary, std::ios::binary) << store_.bytes;
@@ -146,6 +147,18 @@ TEST_F(StateDownloaderTest, ReadsWhatWasPutIntoTheSharedFolder) {
   EXPECT_THAT(Get(StateFile::kLocal), StatusIs(absl::StatusCode::kDataLoss));
   std::filesystem::remove(path);
   EXPECT_THAT(Get(StateFile::kLocal), StatusIs(absl::StatusCode::kNotFound));
+}
+
+// What belongs there may not be mounted.
+TEST_F(StateDownloaderTest, ASharedFolderThatIsNotThereIsNotMade) {
+  const std::string root = testing::TempDir() + "/unmounted/job";
+  SharedFolderSink sink({"w1", {9}, [&] { return root; }});
+  sink.TemporaryPath(StateFile::kLocal);
+  const std::string path = testing::TempDir() + "/part";
+  std::ofstream(path) << "x";
+  EXPECT_THAT(sink.Put(30, StateFile::kLocal, path, Never),
+              StatusIs(absl::StatusCode::kUnavailable, testing::HasSubstr(root)));
+  EXPECT_FALSE(std::filesystem::exists(root));
 }
 
 TEST_F(StateDownloaderTest, AFolderThatCannotBeWrittenIsNamed) {
