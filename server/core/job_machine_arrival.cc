@@ -200,6 +200,7 @@ OrderFate JobMachine::Impl::AdoptOrder(Worker& worker, const Returning& returnin
   if (member != nullptr) {
     member->carries = false;
     if (round_->mode == RoundMode::kLocal) member->ready.reset();
+    if (HasLeftOrdersGroup(returning)) member->out = true;
   }
   if (current) {
     if (worker.debt != Debt::kMoments) worker.debt = Debt::kNone;

@@ -24,6 +24,13 @@ bool JobMachine::Impl::IsForeign(const Returning& returning) const {
   return !known || seen.group > history_.last_group || seen.round > history_.last_round;
 }
 
+// It would drop the open order if that were sent to it, since it has heard of a later group. In one
+// history it then has the order in hand; it was taken from who came from another, in this term or
+// in one before.
+bool JobMachine::Impl::HasLeftOrdersGroup(const Returning& returning) const {
+  return !returning.order && returning.seen && returning.seen->group > round_->group;
+}
+
 void JobMachine::Impl::MeetOtherHistory(const Worker& worker, const Seen& seen) {
   Note(
       "other_history",

@@ -118,6 +118,32 @@ TEST(ForkTest, WhoHoldsTheStateOfTheLastCommitKeepsIt) {
   job.ExpectBeyond();
 }
 
+// The coordinator dies after it has met the first of them: to the next term that one is known.
+TEST(ForkTest, AnOrderIsNotGivenAgainToWhoHasBeenInALaterGroup) {  // Simulation: PutBacks 1502
+  Interrupted first(4);
+  const std::vector<Record> copy = first.script.records;
+  for (auto& [name, worker] : first.script.workers) {
+    worker->last_round = 1'000;
+    worker->mute_reduced = true;
+  }
+  Script second(first.script, 2);
+  second.Run();
+  ASSERT_EQ(second.Records<GroupRecord>().size(), 2u);  // For an attempt that is not decided.
+  std::unique_ptr<ScriptedWorker> b = std::move(second.workers["b"]);
+  second.workers.erase("b");
+  Script third(second, copy, 3);
+  third.Run();
+  ASSERT_TRUE(third.Noted("other_history"));
+  third.crashed = true;
+  third.workers["b"] = std::move(b);
+  for (auto& [name, worker] : third.workers) worker->mute_reduced = false;
+  Script fourth(third, 4);
+  fourth.Run();
+  fourth.Pass(absl::Seconds(20));
+  ASSERT_TRUE(fourth.finish);
+  EXPECT_EQ(fourth.finish->exit_code, 0) << fourth.finish->reason;
+}
+
 // Others are in the middle of a round of this history by then.
 TEST(ForkTest, OneWhoComesLateMakesANewTermAndTheOthersGoOnInIt) {
   Interrupted first(4, SavingJob(4));

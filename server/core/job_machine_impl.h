@@ -145,6 +145,7 @@ class JobMachine::Impl {
   void MeetOtherHistory(const Worker& worker, const Seen& seen);
   void BeginBeyond(const Worker& comer, const Seen& seen);
   OrderFate RefuseForeignOrder(Worker& worker, const Returning& returning);
+  bool HasLeftOrdersGroup(const Returning& returning) const;
   uint64_t Life() const;
 
   // A later term.

@@ -192,6 +192,11 @@ OrderFate JobMachine::Impl::AdoptParallelOrder(Worker& worker, RoundMember& memb
   // An order of a round that is committed has been answered by its staged result's fate.
   const bool other_round = order && !same_round && order->round > committed_.round;
   const OrderFate otherwise = order ? OrderFate::kWithdrawn : OrderFate::kNone;
+  const bool live = group_ && group_->id == round_->group;
+  if (live && !member.out && HasLeftOrdersGroup(returning)) {
+    TakeOut(member);  // Without an order it is in no order's middle: it holds what it says.
+    return otherwise;
+  }
   if (Holds(worker) && !member.out && !other_round) {
     if (same_round && order->group == round_->group) {
       member.carries = true;
