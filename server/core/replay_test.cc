@@ -165,7 +165,8 @@ TEST(ReplayTest, ARoundThatGoesOnFromItsPartialsComesOutTheSame) {
   ASSERT_TRUE(job.script.Noted("round_resumed"));
   const ReplayReport report = Replay(config, job.script.records);
   EXPECT_EQ(report.found, 0u) << FirstOf(report);
-  EXPECT_THAT(FindSteadyRounds(job.script.records).ended_by, HasSubstr("what its members had saved"));
+  EXPECT_THAT(FindSteadyRounds(job.script.records).ended_by,
+              HasSubstr("what its members had saved"));
 }
 
 TEST(ReplayTest, NonFiniteSamplesComeOutTheSame) {

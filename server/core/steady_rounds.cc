@@ -23,9 +23,10 @@ class Finder {
         std::any_of(record.members.begin(), record.members.end(),
                     [](const Member& m) { return m.need == StateNeed::kPartial; });
     if (partials) {
-      return End(fmt::format("group {} went on in the middle of a round, from what its members had "
-                             "saved there",
-                             record.group));
+      return End(
+          fmt::format("group {} went on in the middle of a round, from what its members had "
+                      "saved there",
+                      record.group));
     }
     const bool first = record.purpose == Purpose::kStart || record.purpose == Purpose::kJoin;
     if (found_.commits.empty() && first) {  // The last one of them made the first state.

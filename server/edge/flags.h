@@ -21,8 +21,8 @@ struct Flags {
   ListenAddress listen;
   std::string address_file;  // Empty: none.
   bool insecure = false;
-  std::optional<uint64_t> workers;  // The first round starts when so many have joined.
-  bool fresh_workers = false;       // No worker of an earlier life of the run is alive,
+  std::optional<uint64_t> workers;        // The first round starts when so many have joined.
+  bool fresh_workers = false;             // No worker of an earlier life of the run is alive,
   std::vector<std::string> gone_workers;  // or none of these names.
   LogFormat log_format = LogFormat::kText;
   LogLevel log_level = LogLevel::kInfo;

@@ -6,10 +6,10 @@
 
 namespace rondo::worker {
 
-// Works until the machine says Exit; the exit code (worker/README.md), 2 when the data plane cannot listen
-// as the flags say. Takes over SIGTERM and SIGINT: call from the main thread before any other
-// thread exists, and end the process after it, without running destructors of what may still be
-// busy.
+// Works until the machine says Exit; the exit code (worker/README.md), 2 when the data plane cannot
+// listen as the flags say. Takes over SIGTERM and SIGINT: call from the main thread before any
+// other thread exists, and end the process after it, without running destructors of what may still
+// be busy.
 int RunWorker(const Flags& flags);
 
 }  // namespace rondo::worker

@@ -1,5 +1,5 @@
-// The reduce at the end of a local round (rule 5 of proto/RULES.md): the weighted mean of the members'
-// working states, into staging. Nothing else changes.
+// The reduce at the end of a local round (rule 5 of proto/RULES.md): the weighted mean of the
+// members' working states, into staging. Nothing else changes.
 #ifndef RONDO_WORKER_RUNTIME_LOCAL_REDUCE_H_
 #define RONDO_WORKER_RUNTIME_LOCAL_REDUCE_H_
 
