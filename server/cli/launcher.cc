@@ -152,6 +152,7 @@ absl::Status Launcher::StartCoordinator() {
   // Its workers end with a launcher; without --insecure there can be no others.
   argv.push_back(options_.insecure ? "--insecure" : "--fresh-workers");
   const std::vector<std::string> former = FormerWorkers(options_.state_dir + "/logs");
+  first_life_ = former.empty();
   if (options_.insecure && !former.empty()) {
     argv.insert(argv.end(), {"--gone-workers", fmt::format("{}", fmt::join(former, ","))});
   }
@@ -200,7 +201,8 @@ void Launcher::Attend(const std::string& address) {
   client_ = std::make_unique<JobsClient>(address, absl::Seconds(1));
   while (CoordinatorRuns()) {
     if (const absl::StatusOr<v1::Status> status = client_->GetStatus(); status.ok()) {
-      started_ = started_ || status->group() != 0;
+      // Between two groups a round is open all the same; that of an earlier life may be voided.
+      started_ = started_ || status->group() != 0 || (first_life_ && status->round() != 0);
       observer_->OnStatus(*status);
     }
     StopIfTooFew();  // Here, where it is fresh whether the job has started.

@@ -95,7 +95,8 @@ class Launcher {
   std::vector<Process> workers_;
   std::unique_ptr<JobsClient> client_;  // Once the coordinator listens.
   bool listened_ = false;
-  bool started_ = false;  // A first group has formed.
+  bool started_ = false;     // A first group has formed.
+  bool first_life_ = false;  // Of the run: nobody has worked on it before.
   int stop_requests_ = 0;
   std::optional<int> worker_failure_;  // Exit code of the first worker that failed.
   std::string worker_failure_text_;
