@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -32,6 +33,42 @@ absl::StatusOr<Norm> ComputeNormCuda(DeviceSpan<const float>) { return NoCuda("n
 absl::StatusOr<bool> IsFiniteCuda(DeviceSpan<const float>) { return NoCuda("is_finite"); }
 absl::StatusOr<uint64_t> StateHashCuda(DeviceSpan<const float>, uint64_t) {
   return NoCuda("state_hash");
+}
+absl::Status AccumulateKeysCuda(const AccumulateKeysTensors&, float, KeyHistogram*) {
+  return NoCuda("accumulate_keys");
+}
+absl::Status CountKeysAtCuda(DeviceSpan<const float>, KeyLevel, uint32_t, std::span<uint64_t>) {
+  return NoCuda("count_keys");
+}
+absl::Status CountKeysAtCuda(DeviceSpan<const SparseEntry>, KeyLevel, uint32_t,
+                             std::span<uint64_t>) {
+  return NoCuda("count_keys");
+}
+absl::StatusOr<Selected> SelectTopKCuda(DeviceSpan<const float>, const KeyHistogram&, int64_t,
+                                        DeviceSpan<SparseEntry>) {
+  return NoCuda("select_top_k");
+}
+absl::StatusOr<ThresholdSelected> AccumulateSelectCuda(const AccumulateKeysTensors&, float,
+                                                       uint32_t, DeviceSpan<SparseEntry>) {
+  return NoCuda("accumulate_select");
+}
+absl::StatusOr<Selected> KeepTopCuda(DeviceSpan<SparseEntry>, int64_t) {
+  return NoCuda("keep_top");
+}
+absl::StatusOr<CutCount> CountAtCutCuda(DeviceSpan<const SparseEntry>, uint32_t) {
+  return NoCuda("count_at_cut");
+}
+absl::StatusOr<int64_t> KeepCutCuda(DeviceSpan<const SparseEntry>, const KeyCut&,
+                                    DeviceSpan<SparseEntry>) {
+  return NoCuda("keep_cut");
+}
+absl::StatusOr<int64_t> MergeEntriesCuda(const MergeArguments&) { return NoCuda("merge"); }
+absl::Status ClearDeliveredCuda(DeviceSpan<float>, DeviceSpan<const SparseEntry>,
+                                DeviceSpan<const SparseEntry>) {
+  return NoCuda("clear_delivered");
+}
+absl::Status ExpandQuotientsCuda(DeviceSpan<const SparseEntry>, float, DeviceSpan<float>) {
+  return NoCuda("expand_quotients");
 }
 
 }  // namespace rondo
