@@ -1,0 +1,138 @@
+// The sparse all-reduce with error feedback: O(k) words a member whatever the size of the group.
+// After Li, Hoefler, "Near-Optimal Sparse Allreduce for Distributed Deep Learning" (Ok-Topk), PPoPP
+// 2022 (arXiv 2201.07598); what differs is ours and stands here.
+//
+// n elements, k = entries a member selects, P members. In a step each member
+//   1. adds its residual: a = r + factor * values, and selects L, its first min(k, non-zeros)
+//      elements by magnitude descending, then index ascending;
+//   2. tells the others how many entries it has for the region of each, and whether its values are
+//      finite; if one's aren't, all return the same error and nothing was exchanged;
+//   3. sends each region's entries to its rank, which sums them in rank order: R;
+//   4. selects from all R together the first min(k, non-zeros) by the same order: G;
+//   5. gets G. If the largest part is above `imbalance_percent` of the mean one, the parts are
+//   dealt
+//      out evenly before.
+// So the result is TopK(sum in rank order of TopK(a_i)), exactly, with the same bytes on all ranks,
+// whatever the regions, windows and re-blocking. What is in both L and G leaves the residual.
+//
+// Words sent by a member, of 4 bytes: at most 2k in 3. In 5 at most 2k(P-1)/P for re-blocking and
+// as many for the gather, or imbalance_percent/100 times as many without: together at most 6k, and
+// 4k(P-1)/P where members are alike. Control integers come on top: 48(P-1) bytes, 3 small
+// all-reduces, and one of 4,096 integers whenever the regions are cut afresh.
+//
+// Mode kThreshold selects by thresholds of earlier steps instead, at most k entries each time (a
+// larger cap would break the bound): the first k by the order where there are more.
+#ifndef RONDO_WORKER_COLLECTIVES_SPARSE_SPARSE_ALLREDUCE_H_
+#define RONDO_WORKER_COLLECTIVES_SPARSE_SPARSE_ALLREDUCE_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+#include "kernels/sparse_entry.h"
+#include "worker/collectives/reduction.h"
+#include "worker/collectives/sparse/agreement.h"
+#include "worker/collectives/sparse/residual_selection.h"
+#include "worker/collectives/sparse/sparse_report.h"
+#include "worker/collectives/sparse/split_reduce.h"
+
+namespace rondo {
+
+// max(1, floor(density * size)), the product in double.
+int64_t EntriesFor(int64_t size, double density);
+
+enum class SparseSelect { kExact, kThreshold };
+
+// The same on all members.
+struct SparseSpec {
+  int64_t size = 0;  // n, in [0, 2^32]
+  int64_t k = 1;     // at least 1; may be above n
+  SparseSelect select = SparseSelect::kExact;
+  int cuts_every = 64;             // steps between two cuttings of the regions
+  int local_threshold_every = 32;  // kThreshold: steps between two thresholds at least
+  int global_threshold_every = 32;
+  int imbalance_percent = 150;  // in [100, 200]: above 200 the volume bound would not hold
+  int window = 0;               // SplitInput::window
+};
+
+// What members agreed on in earlier steps. Saved and restored with the residual it makes a
+// restored run in mode kThreshold go on with the same bits; without, it is found afresh. In mode
+// kExact it changes no result.
+struct SparseAgreed {
+  std::vector<int64_t> cuts;  // P + 1, or empty: to be cut
+  uint32_t global_key = 0;    // 0: to be found. The same on all members
+  uint32_t local_key = 0;     // 0: to be found. This member's own
+  int64_t steps = 0;          // since BeginGroup
+};
+
+class SparseAllReduce final : public Reduction {
+ public:
+  // `clock`, which may be null, measures the report's times. Errors: InvalidArgument for a spec
+  // out of its ranges.
+  static absl::StatusOr<std::unique_ptr<SparseAllReduce>> Make(const SparseSpec& spec,
+                                                               Clock* clock);
+
+  absl::Status Reduce(const CallId& call, const ReductionInput& input, DeviceSpan<float> mean,
+                      absl::Duration timeout, Communicator* group) override;
+  void Commit() override;
+  void BeginGroup() override;
+  DeviceSpan<float> residual() override { return selection_.residual(); }
+
+  // A schedule of the density: from the next Reduce on, on all members. At least 1.
+  absl::Status SetK(int64_t k);
+
+  // For checkpoints; not between Reduce and Commit. Set: the caller vouches that all members set
+  // what they saved in the same step, in the same ranks. Members that differ find it afresh.
+  const SparseAgreed& agreed() const { return agreed_; }
+  void SetAgreed(SparseAgreed agreed) { agreed_ = std::move(agreed); }
+
+  // The last successful Reduce's G, and the sum of factors: what a member must be given that failed
+  // where others got through (DESIGN rule 18).
+  DeviceSpan<const SparseEntry> result() const;
+  float factor_sum() const { return factor_sum_; }
+  // Takes another member's result for the step in which this one's last Reduce failed, and stages
+  // as Reduce would have. Errors: FailedPrecondition if the last Reduce hadn't yet selected or
+  // succeeded; InvalidArgument for entries that aren't ascending within the vector.
+  absl::Status Adopt(DeviceSpan<const SparseEntry> result, float factor_sum,
+                     DeviceSpan<float> mean);
+
+  // Of the last Reduce, also of a failed one.
+  const SparseReport& report() const { return report_; }
+
+ private:
+  struct Step;  // one Reduce: its arguments and what it has found so far
+
+  SparseAllReduce(const SparseSpec& spec, Clock* clock)
+      : spec_(spec), clock_(clock), selection_(spec.size) {}
+
+  absl::Status Run(Step* step);
+  absl::Status Select(Step* step);
+  absl::Status Agree(Step* step);
+  absl::Status CutRegions(Step* step);
+  absl::Status Split(Step* step);
+  absl::Status TakeWinners(Step* step);
+  absl::Status Gather(Step* step);
+  absl::Status Apply(DeviceSpan<const SparseEntry> taken, float factor_sum, DeviceSpan<float> mean);
+  uint64_t Digest(const SparseAgreed& agreed) const;
+
+  SparseSpec spec_;
+  Clock* const clock_;
+  ResidualSelection selection_;
+  SparseAgreed agreed_;
+  SparseAgreed next_agreed_;  // staged
+  bool staged_ = false;
+  bool selected_ = false;  // a failed Reduce got as far as a selection
+  SplitMemory split_;
+  SparseEntries block_;  // this rank's part after re-blocking
+  SparseEntries gathered_;
+  SparseEntries result_;
+  float factor_sum_ = 0;
+  SparseReport report_;
+};
+
+}  // namespace rondo
+
+#endif  // RONDO_WORKER_COLLECTIVES_SPARSE_SPARSE_ALLREDUCE_H_
