@@ -9,6 +9,8 @@
 #include "kernels/check_entries.h"
 #include "kernels/cuda_twins.h"
 #include "kernels/merge.h"
+#include "kernels/span.h"
+#include "kernels/sparse_entry.h"
 
 namespace rondo {
 namespace {
@@ -30,6 +32,10 @@ absl::Status Check(const MergeArguments& a) {
   if (a.scratch.size < a.entries.size) {
     return absl::InvalidArgumentError(fmt::format("merge: scratch for {} entries; {} are needed",
                                                   a.scratch.size, a.entries.size));
+  }
+  if (a.entries.size >= int64_t{1} << 32) {
+    return absl::InvalidArgumentError(
+        fmt::format("merge: {} entries; fewer than 2^32 are allowed", a.entries.size));
   }
   if (a.first_index < 0 || a.end_index < a.first_index || a.end_index > kSparseSizeMax) {
     return absl::InvalidArgumentError(

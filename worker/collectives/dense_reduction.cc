@@ -19,7 +19,8 @@ absl::Status DenseReduction::Reduce(const CallId& call, const ReductionInput& in
         fmt::format("dense reduction of {} elements got {} values and room for {}", size_,
                     input.values.size, mean.size));
   }
-  buffer_.resize(static_cast<size_t>(size_ + 1));
+  const auto extras = static_cast<int64_t>(input.extras.size());
+  buffer_.resize(static_cast<size_t>(size_ + extras + 1));
   const DeviceSpan<float> values(buffer_.data(), size_);
   if (input.factor == 0) {
     std::fill(buffer_.begin(), buffer_.end(), 0.0f);
@@ -27,9 +28,11 @@ absl::Status DenseReduction::Reduce(const CallId& call, const ReductionInput& in
     RETURN_IF_ERROR(AssignScaled(values, input.factor, input.values));
     if (!residual_.empty()) RETURN_IF_ERROR(Add(values, residual()));
   }
-  buffer_[size_] = input.factor;
-  RETURN_IF_ERROR(group->AllReduceSum(call, {buffer_.data(), size_ + 1}, timeout));
-  const float sum = buffer_[size_];
+  std::copy(input.extras.begin(), input.extras.end(), buffer_.begin() + size_);
+  buffer_.back() = input.factor;
+  RETURN_IF_ERROR(group->AllReduceSum(call, {buffer_.data(), size_ + extras + 1}, timeout));
+  std::copy_n(buffer_.begin() + size_, extras, input.extras.begin());
+  const float sum = buffer_.back();
   if (!(sum > 0)) {
     return absl::DataLossError(fmt::format("no member has a finite value in round {}, step {}",
                                            call.round, call.attempt_or_step));

@@ -1,5 +1,5 @@
-// The dense mean: one all-reduce of n + 1 floats, by the backend's ring. It keeps a residual only
-// after a switch from a sparse reduction, until it has been delivered.
+// The dense mean: one all-reduce of n floats and a few, by the backend's ring. It keeps a residual
+// only after a switch from a sparse reduction, until it has been delivered.
 #ifndef RONDO_WORKER_COLLECTIVES_DENSE_REDUCTION_H_
 #define RONDO_WORKER_COLLECTIVES_DENSE_REDUCTION_H_
 
@@ -14,8 +14,8 @@
 
 namespace rondo {
 
-// The buffer carries the factor behind the values, so that one all-reduce sums both. Values that
-// aren't finite are summed like others: the mean shows it on every rank.
+// The buffer carries extras and factor behind the values, so that one all-reduce sums all. Values
+// that aren't finite are summed like others: the mean shows it on every rank.
 class DenseReduction final : public Reduction {
  public:
   explicit DenseReduction(int64_t size) : size_(size) {}
@@ -34,7 +34,7 @@ class DenseReduction final : public Reduction {
 
  private:
   const int64_t size_;
-  FlatFloats buffer_;    // [n + 1] from the first use on
+  FlatFloats buffer_;    // [n + extras + 1] from the first use on
   FlatFloats residual_;  // [n] or empty
   bool staged_ = false;  // the residual is in the last mean
 };

@@ -8,6 +8,8 @@
 #ifndef RONDO_WORKER_COLLECTIVES_REDUCTION_H_
 #define RONDO_WORKER_COLLECTIVES_REDUCTION_H_
 
+#include <span>
+
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "kernels/span.h"
@@ -17,10 +19,13 @@ namespace rondo {
 
 // What one member brings.
 struct ReductionInput {
-  DeviceSpan<const float> values;  // [n]; read only if `factor` isn't 0
+  DeviceSpan<const float> values = {};  // [n]; read only if `factor` isn't 0
   // The values' weight w_i*P/W (DESIGN 3): 1 when all take the same number of samples. 0: this
   // member takes no part; it sends nothing and keeps its residual.
   float factor = 1;
+  // A few small numbers of this member, as many on every rank, such as which parameter tensors had
+  // a gradient: become the sums over all ranks, the same bytes on every rank.
+  std::span<float> extras = {};
 };
 
 // Threads: one owner. Ownership: borrows what it is given for the length of a call.
@@ -35,7 +40,7 @@ class Reduction {
   // Errors: the communicator's, which break the group; InvalidArgument, the same on every rank,
   // where members differ in n or k, and DataLoss, the same on every rank, naming the members, where
   // values or sums aren't finite or no member takes part: these leave the group usable. After any
-  // error `mean` holds rubbish and nothing is staged.
+  // error `mean` and extras hold rubbish and nothing is staged.
   virtual absl::Status Reduce(const CallId& call, const ReductionInput& input,
                               DeviceSpan<float> mean, absl::Duration timeout,
                               Communicator* group) = 0;

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
 #include "common/status_macros.h"
 
 namespace rondo {
@@ -9,18 +13,38 @@ namespace rondo {
 absl::StatusOr<std::vector<Notice>> ExchangeNotices(Communicator* group, const CallId& call,
                                                     const Notice& mine,
                                                     std::span<const int64_t> to_each,
+                                                    std::span<float> extras,
                                                     absl::Duration timeout) {
-  std::vector<Notice> out(to_each.size(), mine);
-  std::vector<Notice> in(to_each.size());
+  const size_t ranks = to_each.size();
+  const size_t bytes = sizeof(Notice) + extras.size_bytes();
+  std::vector<std::byte> out(ranks * bytes);
+  std::vector<std::byte> in(ranks * bytes);
   std::vector<ConstByteSpan> send;
   std::vector<ByteSpan> receive;
-  for (size_t rank = 0; rank < to_each.size(); ++rank) {
-    out[rank].entries = to_each[rank];
-    send.push_back(AsBytes(DeviceSpan<const Notice>(&out[rank], 1)));
-    receive.push_back(AsWritableBytes(DeviceSpan<Notice>(&in[rank], 1)));
+  for (size_t rank = 0; rank < ranks; ++rank) {
+    Notice notice = mine;
+    notice.entries = to_each[rank];
+    std::byte* const place = out.data() + rank * bytes;
+    std::memcpy(place, &notice, sizeof notice);
+    if (!extras.empty()) std::memcpy(place + sizeof notice, extras.data(), extras.size_bytes());
+    send.push_back({place, static_cast<int64_t>(bytes)});
+    receive.push_back({in.data() + rank * bytes, static_cast<int64_t>(bytes)});
   }
   RETURN_IF_ERROR(group->AllToAllV(call, send, receive, timeout));
-  return in;
+  std::vector<Notice> notices(ranks);
+  std::fill(extras.begin(), extras.end(), 0.0f);
+  for (size_t rank = 0; rank < ranks; ++rank) {
+    const std::byte* place = in.data() + rank * bytes;
+    std::memcpy(&notices[rank], place, sizeof(Notice));
+    place += sizeof(Notice);
+    for (float& sum : extras) {
+      float extra;
+      std::memcpy(&extra, place, sizeof extra);
+      sum += extra;
+      place += sizeof extra;
+    }
+  }
+  return notices;
 }
 
 absl::Status CheckNotices(std::span<const Notice> notices, const CallId& call) {
@@ -33,6 +57,12 @@ absl::Status CheckNotices(std::span<const Notice> notices, const CallId& call) {
           "of {}; members must reduce the same vector with the same density",
           call.round, call.attempt_or_step, rank, notice.k, notice.size, notices[0].k,
           notices[0].size));
+    }
+    if (notice.settings != notices[0].settings) {
+      return absl::InvalidArgumentError(fmt::format(
+          "sparse reduction in round {}, step {}: rank {} is set up in another way than rank 0 "
+          "(mode, intervals, imbalance or window); members must have one job",
+          call.round, call.attempt_or_step, rank));
     }
     if (notice.is_finite == 0)
       not_finite += fmt::format("{}{}", not_finite.empty() ? "" : ", ", rank);

@@ -23,20 +23,22 @@ struct Notice {
   int64_t entries = 0;     // that this member has for that one
   float factor = 0;        // its weight
   uint32_t is_finite = 1;  // 0: its values aren't; nobody goes on
-  int64_t reserved = 0;
+  uint64_t settings = 0;   // digest of how the reduction is set up
 };
 static_assert(sizeof(Notice) == 48);
 
 // Every rank gives `mine`, with to_each[d] as `entries` for rank d, and gets what each rank had for
-// it, in rank order. Errors: the communicator's.
+// it, in rank order. `extras`, as many on every rank, travel behind it and become their sums in
+// rank order. Errors: the communicator's.
 absl::StatusOr<std::vector<Notice>> ExchangeNotices(Communicator* group, const CallId& call,
                                                     const Notice& mine,
                                                     std::span<const int64_t> to_each,
+                                                    std::span<float> extras,
                                                     absl::Duration timeout);
 
 // OK, or why nobody goes on. A function of what all ranks see alike (sizes, k, finiteness,
-// weights), so each returns the same error: InvalidArgument if size or k differ, DataLoss if values
-// aren't finite or no weight is positive.
+// weights), so each returns the same error: InvalidArgument if size, k or settings differ, DataLoss
+// if values aren't finite or no weight is positive.
 absl::Status CheckNotices(std::span<const Notice> notices, const CallId& call);
 
 // Sum of the weights in rank order.

@@ -2,17 +2,22 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "common/status_matchers.h"
+#include "kernels/span.h"
 #include "kernels/sparse_oracle.h"
 #include "worker/collectives/communicator.h"
 #include "worker/collectives/dense_reduction.h"
 #include "worker/collectives/reduction.h"
+#include "worker/collectives/sparse/plain_sparse.h"
+#include "worker/collectives/sparse/sparse_allreduce.h"
 #include "worker/collectives/sparse/sparse_members.h"
 #include "worker/collectives/sparse/topk_gather.h"
+#include "worker/collectives/tcp/loopback_group.h"
 
 namespace rondo {
 namespace {
@@ -131,6 +136,32 @@ TEST_P(BaselinesTest, DenseDeliversAResidualOnce) {
   }
   EXPECT_NEAR(means[0][17], 1.0f, 1e-6);
   EXPECT_EQ(reductions[0]->residual().size, 0);
+}
+
+// Small numbers that travel with a reduction, whatever its kind.
+TEST_P(BaselinesTest, ExtrasBecomeTheirSums) {
+  for (const std::string kind : {"dense", "topk", "sparse"}) {
+    Vectors extras, means(static_cast<size_t>(ranks()), std::vector<float>(kSize));
+    for (int rank = 0; rank < ranks(); ++rank) {
+      extras.push_back({1.0f, static_cast<float>(rank), rank == 0 ? 1.0f : 0.0f});
+    }
+    const Vectors values = ValuesOf(Shape::kNormal, ranks(), kSize, 1);
+    const auto statuses = GroupOf(ranks()).Run([&](Communicator& member) -> absl::Status {
+      std::unique_ptr<Reduction> reduction = std::make_unique<DenseReduction>(kSize);
+      if (kind == "topk") reduction = *TopkGather::Make(kSize, kK, nullptr);
+      if (kind == "sparse") reduction = *SparseAllReduce::Make({.size = kSize, .k = kK}, nullptr);
+      const auto rank = static_cast<size_t>(member.rank());
+      return reduction->Reduce({.round = 1, .attempt_or_step = 1, .phase = Phase::kGradients},
+                               {.values = {values[rank].data(), kSize}, .extras = extras[rank]},
+                               {means[rank].data(), kSize}, kLimit, &member);
+    });
+    for (int rank = 0; rank < ranks(); ++rank) {
+      ASSERT_OK(statuses[static_cast<size_t>(rank)]);
+      const auto p = static_cast<float>(ranks());
+      EXPECT_EQ(extras[static_cast<size_t>(rank)], (std::vector<float>{p, p * (p - 1) / 2, 1.0f}))
+          << kind;
+    }
+  }
 }
 
 TEST_P(BaselinesTest, NobodyTakingPartIsAnErrorForAll) {

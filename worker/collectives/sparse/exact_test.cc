@@ -3,13 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <set>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "common/status_matchers.h"
+#include "kernels/sparse_oracle.h"
+#include "worker/collectives/communicator.h"
 #include "worker/collectives/sparse/plain_sparse.h"
 #include "worker/collectives/sparse/sparse_allreduce.h"
 #include "worker/collectives/sparse/sparse_members.h"

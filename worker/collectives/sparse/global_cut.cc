@@ -8,6 +8,7 @@
 #include "kernels/key_histogram.h"
 #include "kernels/key_search.h"
 #include "kernels/select.h"
+#include "kernels/select_formula.h"
 
 namespace rondo {
 

@@ -7,10 +7,15 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "common/status_matchers.h"
+#include "kernels/sparse_entry.h"
+#include "kernels/sparse_oracle.h"
+#include "worker/collectives/communicator.h"
 #include "worker/collectives/sparse/plain_sparse.h"
 #include "worker/collectives/sparse/sparse_allreduce.h"
 #include "worker/collectives/sparse/sparse_members.h"
+#include "worker/collectives/tcp/loopback_group.h"
 
 namespace rondo {
 namespace {
@@ -98,6 +103,28 @@ TEST(DisagreementTest, AboutKIsRefusedByAllWithBothValues) {
   ASSERT_OK(members.member(1).SetK(51));
   ExpectAll(members.Reduce(GroupOf(kRanks), ValuesOf(Shape::kNormal, kRanks, kSize, 1), kOnes, 1),
             StatusCode::kInvalidArgument, "rank 1 selects 51 of 500 elements and rank 0 50 of 500");
+}
+
+TEST(DisagreementTest, AboutTheSettingsIsRefusedByAll) {
+  std::vector<SparseSpec> specs(4, kSpec);
+  specs[0].select = SparseSelect::kThreshold;
+  specs[1].cuts_every = 7;
+  specs[2].window = 2;
+  specs[3].imbalance_percent = 120;
+  const auto group = NewGroupOf(2);
+  const std::vector<float> values(kSize, 1.0f);
+  for (const SparseSpec& spec : specs) {
+    ASSERT_OK_AND_ASSIGN(const auto plain, SparseAllReduce::Make(kSpec, nullptr));
+    ASSERT_OK_AND_ASSIGN(const auto other, SparseAllReduce::Make(spec, nullptr));
+    ExpectAll(group->Run([&](Communicator& member) {
+      std::vector<float> mean(kSize);
+      return (member.rank() == 0 ? plain : other)
+          ->Reduce({.round = 1, .attempt_or_step = 1, .phase = Phase::kGradients},
+                   {.values = {values.data(), kSize}}, {mean.data(), kSize}, absl::Seconds(60),
+                   &member);
+    }),
+              StatusCode::kInvalidArgument, "rank 1 is set up in another way");
+  }
 }
 
 TEST(SpecTest, RefusesWhatCannotWork) {

@@ -9,6 +9,13 @@
 #include "kernels/select.h"
 
 namespace rondo {
+namespace {
+
+// An eighth of a power of two: the k-th magnitude may fall by a tenth from one step to the next,
+// and of normal values at 1 % about twice as many as needed are collected.
+constexpr uint32_t kHintMargin = 1u << 20;
+
+}  // namespace
 
 AccumulateKeysTensors ResidualSelection::Tensors(const ReductionInput& input) {
   return {.residual = residual(), .values = input.values, .result = staged()};
@@ -19,25 +26,59 @@ absl::StatusOr<bool> ResidualSelection::StageOnly() {
   return true;
 }
 
-absl::StatusOr<bool> ResidualSelection::SelectStaged(const KeyHistogram& histogram, int64_t k,
-                                                     uint32_t* lowest_key) {
-  const int64_t room = SelectRoom(size_, k);
+DeviceSpan<SparseEntry> ResidualSelection::Places(int64_t room) {
   if (static_cast<int64_t>(entries_.size()) < room) entries_.resize(static_cast<size_t>(room));
-  const DeviceSpan<SparseEntry> places(entries_.data(), static_cast<int64_t>(entries_.size()));
-  ASSIGN_OR_RETURN(const Selected selected, SelectTopK(staged(), histogram, k, places));
+  return {entries_.data(), room};
+}
+
+absl::Status ResidualSelection::SelectStaged(int64_t k, uint32_t* lowest_key) {
+  KeyHistogram histogram;
+  RETURN_IF_ERROR(CountKeys(staged(), &histogram));
+  return SelectCounted(histogram, k, lowest_key);
+}
+
+absl::Status ResidualSelection::SelectCounted(const KeyHistogram& histogram, int64_t k,
+                                              uint32_t* lowest_key) {
+  ASSIGN_OR_RETURN(const Selected selected,
+                   SelectTopK(staged(), histogram, k, Places(SelectRoom(size_, k))));
   count_ = selected.count;
-  if (lowest_key != nullptr) *lowest_key = selected.lowest_key;
-  return true;
+  *lowest_key = selected.lowest_key;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ResidualSelection::Attempt> ResidualSelection::TrySelect(const ReductionInput& input,
+                                                                        int64_t k, uint32_t key,
+                                                                        uint32_t* lowest_key) {
+  const DeviceSpan<SparseEntry> places = Places(SelectRoom(size_, k));
+  ASSIGN_OR_RETURN(const ThresholdSelected seen,
+                   AccumulateSelect(Tensors(input), input.factor, key, places));
+  // Key 1 shows all there is.
+  const bool all = seen.fits && (seen.count >= k || key == 1);
+  if (!seen.finite || !all) return Attempt{.finite = seen.finite, .found = false};
+  ASSIGN_OR_RETURN(const Selected kept, KeepTop(places.Sub(0, seen.count), k));
+  count_ = kept.count;
+  *lowest_key = kept.lowest_key;
+  return Attempt{.finite = true, .found = true};
 }
 
 absl::StatusOr<bool> ResidualSelection::SelectTop(const ReductionInput& input, int64_t k,
                                                   uint32_t* lowest_key) {
   count_ = 0;
   if (input.factor == 0) return StageOnly();
-  KeyHistogram histogram;
-  RETURN_IF_ERROR(AccumulateKeys(Tensors(input), input.factor, &histogram));
-  if (!histogram.finite()) return false;
-  return SelectStaged(histogram, k, lowest_key);
+  uint32_t lowest = 0;
+  if (hint_ != 0) {
+    ASSIGN_OR_RETURN(const Attempt attempt, TrySelect(input, k, hint_, &lowest));
+    if (!attempt.finite) return false;
+    if (!attempt.found) RETURN_IF_ERROR(SelectStaged(k, &lowest));
+  } else {
+    KeyHistogram histogram;
+    RETURN_IF_ERROR(AccumulateKeys(Tensors(input), input.factor, &histogram));
+    if (!histogram.finite()) return false;
+    RETURN_IF_ERROR(SelectCounted(histogram, k, &lowest));
+  }
+  hint_ = lowest > kHintMargin ? lowest - kHintMargin : 1;
+  if (lowest_key != nullptr) *lowest_key = lowest;
+  return true;
 }
 
 absl::StatusOr<bool> ResidualSelection::SelectAtThreshold(const ReductionInput& input, int64_t k,
@@ -45,16 +86,14 @@ absl::StatusOr<bool> ResidualSelection::SelectAtThreshold(const ReductionInput& 
   if (*key == 0 || input.factor == 0) return SelectTop(input, k, key);
   count_ = 0;
   const int64_t most = std::min(size_, k + k / 4);
-  const int64_t room = ThresholdRoom(most + 1);  // one more shows that there are too many
-  if (static_cast<int64_t>(entries_.size()) < room) entries_.resize(static_cast<size_t>(room));
-  const DeviceSpan<SparseEntry> places(entries_.data(), room);
+  // One more shows that there are too many.
+  const DeviceSpan<SparseEntry> places = Places(ThresholdRoom(most + 1));
   ASSIGN_OR_RETURN(const ThresholdSelected found,
                    AccumulateSelect(Tensors(input), input.factor, *key, places));
   if (!found.finite) return false;
   if (!found.fits || found.count > most || found.count < k - k / 4) {
-    KeyHistogram histogram;
-    RETURN_IF_ERROR(CountKeys(staged(), &histogram));
-    return SelectStaged(histogram, k, key);
+    RETURN_IF_ERROR(SelectStaged(k, key));
+    return true;
   }
   count_ = found.count;
   if (count_ > k) {

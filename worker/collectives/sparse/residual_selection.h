@@ -28,7 +28,10 @@ class ResidualSelection {
   // staged = residual + factor * values, and of it the first min(k, non-zeros) elements become
   // selected(). False, and an empty selection, if an element isn't finite. Factor 0: staged is the
   // residual and nothing is selected. `lowest_key`, if not null and something may be selected,
-  // becomes the selection's lowest key.
+  // becomes the selection's lowest key. One scan where the selection's lowest key is about that of
+  // the step before: a bit below it all is collected and the first k of that kept. Three scans
+  // where it has fallen by an eighth of a power of two or risen much, two at first. The result is
+  // always the same.
   absl::StatusOr<bool> SelectTop(const ReductionInput& input, int64_t k, uint32_t* lowest_key);
 
   // The same in one scan instead of two by a threshold from an earlier step, `*key`: elements at or
@@ -49,14 +52,25 @@ class ResidualSelection {
   DeviceSpan<float> staged() { return {vectors_[1 - current_].data(), size_}; }
   AccumulateKeysTensors Tensors(const ReductionInput& input);
   absl::StatusOr<bool> StageOnly();
-  // Of what is staged, whose histogram this is.
-  absl::StatusOr<bool> SelectStaged(const KeyHistogram& histogram, int64_t k, uint32_t* lowest_key);
+  // In one scan; false if `key` doesn't show them all, or shows too many: staged is made then, too.
+  struct Attempt {
+    bool finite = true;
+    bool found = false;
+  };
+  absl::StatusOr<Attempt> TrySelect(const ReductionInput& input, int64_t k, uint32_t key,
+                                    uint32_t* lowest_key);
+  // Of what is staged.
+  absl::Status SelectStaged(int64_t k, uint32_t* lowest_key);
+  // The same with its histogram at hand.
+  absl::Status SelectCounted(const KeyHistogram& histogram, int64_t k, uint32_t* lowest_key);
+  DeviceSpan<SparseEntry> Places(int64_t room);
 
   const int64_t size_;
   FlatFloats vectors_[2];
   int current_ = 0;
   SparseEntries entries_;
   int64_t count_ = 0;
+  uint32_t hint_ = 0;  // SelectTop's next selection should lie at or above it; 0: unknown
 };
 
 }  // namespace rondo

@@ -6,11 +6,14 @@
 #include <cmath>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "common/mix64.h"
 #include "common/status_macros.h"
+#include "kernels/key_formula.h"
 #include "kernels/residual.h"
 #include "kernels/select.h"
+#include "worker/collectives/sparse/agreement.h"
 #include "worker/collectives/sparse/gather.h"
 #include "worker/collectives/sparse/global_cut.h"
 #include "worker/collectives/sparse/regions.h"
@@ -68,6 +71,17 @@ absl::Status CheckFinite(DeviceSpan<const SparseEntry> entries, const CallId& ca
         call.round, call.attempt_or_step, entries.data[i].index));
   }
   return absl::OkStatus();
+}
+
+// Of all that decides which calls a member makes.
+uint64_t SettingsDigest(const SparseSpec& spec) {
+  uint64_t digest = 0;
+  for (const int setting :
+       {static_cast<int>(spec.select), spec.cuts_every, spec.local_threshold_every,
+        spec.global_threshold_every, spec.imbalance_percent, spec.window}) {
+    digest = Mix64(digest ^ static_cast<uint64_t>(setting));
+  }
+  return digest;
 }
 
 }  // namespace
@@ -182,14 +196,6 @@ absl::Status SparseAllReduce::Select(Step* step) {
   return absl::OkStatus();
 }
 
-uint64_t SparseAllReduce::Digest(const SparseAgreed& agreed) const {
-  if (agreed.cuts.empty()) return 0;
-  uint64_t digest = Mix64(static_cast<uint64_t>(agreed.steps) + 1);
-  digest = Mix64(digest ^ agreed.global_key);
-  for (const int64_t cut : agreed.cuts) digest = Mix64(digest ^ static_cast<uint64_t>(cut));
-  return digest | 1;  // 0 means none
-}
-
 absl::Status SparseAllReduce::Agree(Step* step) {
   SparseAgreed& next = step->next;
   const size_t ranks = static_cast<size_t>(step->group->size());
@@ -198,12 +204,14 @@ absl::Status SparseAllReduce::Agree(Step* step) {
                                     : CountPieces(selection_.selected(), next.cuts);
   const Notice mine{.size = spec_.size,
                     .k = spec_.k,
-                    .digest = Digest(next),
+                    .digest = DigestOf(next),
                     .factor = step->input.factor,
-                    .is_finite = step->finite ? 1u : 0u};
+                    .is_finite = step->finite ? 1u : 0u,
+                    .settings = SettingsDigest(spec_)};
   const CallId call = InPhase(step->call, Phase::kSparseSelection);
-  ASSIGN_OR_RETURN(const std::vector<Notice> notices,
-                   ExchangeNotices(step->group, call, mine, step->to_each, step->timeout));
+  ASSIGN_OR_RETURN(
+      const std::vector<Notice> notices,
+      ExchangeNotices(step->group, call, mine, step->to_each, step->input.extras, step->timeout));
   step->all_know = true;
   RETURN_IF_ERROR(CheckNotices(notices, step->call));
   step->all_know = false;

@@ -17,8 +17,8 @@
 //
 // Words sent by a member, of 4 bytes: at most 2k in 3. In 5 at most 2k(P-1)/P for re-blocking and
 // as many for the gather, or imbalance_percent/100 times as many without: together at most 6k, and
-// 4k(P-1)/P where members are alike. Control integers come on top: 48(P-1) bytes, 3 small
-// all-reduces, and one of 4,096 integers whenever the regions are cut afresh.
+// 4k(P-1)/P where members are alike. Control integers come on top: 48(P-1) bytes (and extras), 3
+// small all-reduces, and one of 4,096 integers whenever the regions are cut afresh.
 //
 // Mode kThreshold selects by thresholds of earlier steps instead, at most k entries each time (a
 // larger cap would break the bound): the first k by the order where there are more.
@@ -27,15 +27,17 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/clock.h"
+#include "kernels/span.h"
 #include "kernels/sparse_entry.h"
+#include "worker/collectives/communicator.h"
 #include "worker/collectives/reduction.h"
-#include "worker/collectives/sparse/agreement.h"
 #include "worker/collectives/sparse/residual_selection.h"
+#include "worker/collectives/sparse/sparse_agreed.h"
 #include "worker/collectives/sparse/sparse_report.h"
 #include "worker/collectives/sparse/split_reduce.h"
 
@@ -56,16 +58,6 @@ struct SparseSpec {
   int global_threshold_every = 32;
   int imbalance_percent = 150;  // in [100, 200]: above 200 the volume bound would not hold
   int window = 0;               // SplitInput::window
-};
-
-// What members agreed on in earlier steps. Saved and restored with the residual it makes a
-// restored run in mode kThreshold go on with the same bits; without, it is found afresh. In mode
-// kExact it changes no result.
-struct SparseAgreed {
-  std::vector<int64_t> cuts;  // P + 1, or empty: to be cut
-  uint32_t global_key = 0;    // 0: to be found. The same on all members
-  uint32_t local_key = 0;     // 0: to be found. This member's own
-  int64_t steps = 0;          // since BeginGroup
 };
 
 class SparseAllReduce final : public Reduction {
@@ -116,7 +108,6 @@ class SparseAllReduce final : public Reduction {
   absl::Status TakeWinners(Step* step);
   absl::Status Gather(Step* step);
   absl::Status Apply(DeviceSpan<const SparseEntry> taken, float factor_sum, DeviceSpan<float> mean);
-  uint64_t Digest(const SparseAgreed& agreed) const;
 
   SparseSpec spec_;
   Clock* const clock_;

@@ -6,7 +6,9 @@
 
 #include "common/status_matchers.h"
 #include "kernels/span.h"
+#include "kernels/sparse_entry.h"
 #include "worker/collectives/communicator.h"
+#include "worker/collectives/reduction.h"
 
 namespace rondo {
 

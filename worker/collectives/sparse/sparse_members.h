@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "kernels/sparse_oracle.h"
 #include "worker/collectives/sparse/plain_sparse.h"
 #include "worker/collectives/sparse/sparse_allreduce.h"
 #include "worker/collectives/tcp/loopback_group.h"

@@ -4,10 +4,14 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "common/status_matchers.h"
+#include "kernels/sparse_entry.h"
+#include "kernels/sparse_oracle.h"
 #include "worker/collectives/sparse/plain_sparse.h"
+#include "worker/collectives/sparse/sparse_agreed.h"
 #include "worker/collectives/sparse/sparse_allreduce.h"
 #include "worker/collectives/sparse/sparse_members.h"
 
@@ -101,7 +105,9 @@ TEST(SavedStateTest, GoesOnWithTheSameBits) {
     SparseMembers restored(kRanks, spec);
     restored.SetResiduals(through.Residuals());
     for (int rank = 0; rank < kRanks; ++rank) {
-      restored.member(rank).SetAgreed(through.member(rank).agreed());
+      ASSERT_OK_AND_ASSIGN(SparseAgreed agreed,
+                           DecodeAgreed(EncodeAgreed(through.member(rank).agreed()), kSize));
+      restored.member(rank).SetAgreed(std::move(agreed));
     }
     for (uint32_t step = 6; step <= 14; ++step) {
       const Vectors values = ValuesOf(Shape::kNormal, kRanks, kSize, step);

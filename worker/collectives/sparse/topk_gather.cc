@@ -48,7 +48,7 @@ absl::Status TopkGather::Run(const CallId& call, const ReductionInput& input,
   part.phase = Phase::kSparseSelection;
   const std::vector<int64_t> to_each(static_cast<size_t>(group->size()), mine.size);
   ASSIGN_OR_RETURN(const std::vector<Notice> notices,
-                   ExchangeNotices(group, part, notice, to_each, timeout));
+                   ExchangeNotices(group, part, notice, to_each, input.extras, timeout));
   *all_know = true;
   RETURN_IF_ERROR(CheckNotices(notices, call));
   *all_know = false;

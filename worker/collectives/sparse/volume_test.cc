@@ -8,9 +8,13 @@
 
 #include "common/status_matchers.h"
 #include "kernels/sparse_entry.h"
+#include "kernels/sparse_oracle.h"
+#include "worker/collectives/communicator.h"
+#include "worker/collectives/sparse/plain_sparse.h"
 #include "worker/collectives/sparse/sparse_allreduce.h"
 #include "worker/collectives/sparse/sparse_members.h"
 #include "worker/collectives/sparse/sparse_report.h"
+#include "worker/collectives/tcp/loopback_group.h"
 
 namespace rondo {
 namespace {
