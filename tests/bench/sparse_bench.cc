@@ -51,6 +51,8 @@ using Steady = std::chrono::steady_clock;
 
 constexpr absl::Duration kLimit = absl::Seconds(300);
 constexpr int kRanksMax = 64;
+constexpr int64_t kShift = 4099;
+constexpr int64_t kShifts = 97;
 
 struct Flags {
   std::vector<int> ranks = {2, 4, 8};
@@ -59,6 +61,7 @@ struct Flags {
   std::vector<std::string> kinds = {"exact", "threshold", "dense", "topk"};
   int steps = 3;
   int repeats = 5;
+  int warm_up = 10;
   std::string link = "loopback";
   std::vector<std::string> namespaces;
   std::vector<std::string> addresses;
@@ -110,12 +113,16 @@ class Rank {
       : flags_(flags), group_(group), shared_(shared) {}
 
   absl::Status Measure(const Case& what) {
-    const FlatFloats values = Normal(what.n, static_cast<uint32_t>(group_.rank()) + 1);
+    // Each step sees other values at each index: the vector begins elsewhere.
+    const FlatFloats values =
+        Normal(what.n + kShift * kShifts, static_cast<uint32_t>(group_.rank()) + 1);
+    int64_t steps_done = 0;
     FlatFloats mean(static_cast<size_t>(what.n));
     ASSIGN_OR_RETURN(const std::unique_ptr<Reduction> reduction, MakeReduction(what, &clock_));
     const auto step = [&]() -> absl::Status {
-      RETURN_IF_ERROR(reduction->Reduce(call_, {.values = {values.data(), what.n}},
-                                        {mean.data(), what.n}, kLimit, &group_));
+      const float* const begin = values.data() + kShift * (steps_done++ % kShifts);
+      RETURN_IF_ERROR(reduction->Reduce(call_, {.values = {begin, what.n}}, {mean.data(), what.n},
+                                        kLimit, &group_));
       reduction->Commit();
       return absl::OkStatus();
     };
@@ -123,7 +130,7 @@ class Rank {
     entry_words_ = 0;
     std::vector<double> milliseconds;
     int64_t bytes = 0;
-    RETURN_IF_ERROR(step());
+    for (int i = 0; i < flags_.warm_up; ++i) RETURN_IF_ERROR(step());
     for (int repeat = 0; repeat < flags_.repeats; ++repeat) {
       RETURN_IF_ERROR(Barrier());
       const TrafficCounters before = group_.Counters();
@@ -292,6 +299,8 @@ int Main(int argc, char** argv) {
       ->check(CLI::IsMember({"exact", "threshold", "dense", "topk"}));
   app.add_option("--steps", flags.steps, "Steps in a repeat")->check(CLI::PositiveNumber);
   app.add_option("--repeats", flags.repeats, "Repeats")->check(CLI::PositiveNumber);
+  app.add_option("--warm-up", flags.warm_up, "Steps before, in which residuals grow")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--link", flags.link, "What the links are, for the output");
   app.add_option("--netns", flags.namespaces, "A network namespace for each rank");
   app.add_option("--bind", flags.addresses, "The address of each rank in its namespace");

@@ -1,9 +1,11 @@
 #include "worker/collectives/sparse/residual_selection.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "common/status_macros.h"
+#include "kernels/key_formula.h"
 #include "kernels/key_histogram.h"
 #include "kernels/residual.h"
 #include "kernels/select.h"
@@ -11,9 +13,18 @@
 namespace rondo {
 namespace {
 
-// An eighth of a power of two: the k-th magnitude may fall by a tenth from one step to the next,
-// and of normal values at 1 % about twice as many as needed are collected.
+// An eighth of a power of two: the k-th magnitude may be a tenth below what was foreseen, and of
+// normal values at 1 % about twice as many as needed are collected.
 constexpr uint32_t kHintMargin = 1u << 20;
+
+// A key at or below that of the next step's k-th element, unless things change much: goes on by
+// half of the last change, because residuals grow for many steps, and less the margin.
+uint32_t Foresee(uint32_t last, uint32_t before) {
+  const auto now = std::bit_cast<float>(last);
+  const float change = before == 0 ? 0 : now - std::bit_cast<float>(before);
+  const uint32_t next = KeyOf(std::clamp(now + change / 2, now / 2, now * 2));
+  return next > kHintMargin && next < kInfinityKey ? next - kHintMargin : 1;
+}
 
 }  // namespace
 
@@ -76,7 +87,8 @@ absl::StatusOr<bool> ResidualSelection::SelectTop(const ReductionInput& input, i
     if (!histogram.finite()) return false;
     RETURN_IF_ERROR(SelectCounted(histogram, k, &lowest));
   }
-  hint_ = lowest > kHintMargin ? lowest - kHintMargin : 1;
+  hint_ = Foresee(lowest, last_lowest_);
+  last_lowest_ = lowest;
   if (lowest_key != nullptr) *lowest_key = lowest;
   return true;
 }
@@ -85,21 +97,19 @@ absl::StatusOr<bool> ResidualSelection::SelectAtThreshold(const ReductionInput& 
                                                           uint32_t* key) {
   if (*key == 0 || input.factor == 0) return SelectTop(input, k, key);
   count_ = 0;
-  const int64_t most = std::min(size_, k + k / 4);
-  // One more shows that there are too many.
-  const DeviceSpan<SparseEntry> places = Places(ThresholdRoom(most + 1));
+  const DeviceSpan<SparseEntry> places = Places(SelectRoom(size_, k));
   ASSIGN_OR_RETURN(const ThresholdSelected found,
                    AccumulateSelect(Tensors(input), input.factor, *key, places));
   if (!found.finite) return false;
-  if (!found.fits || found.count > most || found.count < k - k / 4) {
+  if (!found.fits || found.count < k - k / 4) {
     RETURN_IF_ERROR(SelectStaged(k, key));
     return true;
   }
   count_ = found.count;
-  if (count_ > k) {
-    ASSIGN_OR_RETURN(const Selected kept, KeepTop(places.Sub(0, count_), k));
-    count_ = kept.count;
-  }
+  if (count_ <= k) return true;
+  ASSIGN_OR_RETURN(const Selected kept, KeepTop(places.Sub(0, count_), k));
+  count_ = kept.count;
+  if (found.count > k + k / 4) *key = kept.lowest_key;
   return true;
 }
 

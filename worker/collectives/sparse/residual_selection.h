@@ -28,10 +28,9 @@ class ResidualSelection {
   // staged = residual + factor * values, and of it the first min(k, non-zeros) elements become
   // selected(). False, and an empty selection, if an element isn't finite. Factor 0: staged is the
   // residual and nothing is selected. `lowest_key`, if not null and something may be selected,
-  // becomes the selection's lowest key. One scan where the selection's lowest key is about that of
-  // the step before: a bit below it all is collected and the first k of that kept. Three scans
-  // where it has fallen by an eighth of a power of two or risen much, two at first. The result is
-  // always the same.
+  // becomes the selection's lowest key. One scan where the lowest key is about what the last steps
+  // let foresee: all a bit below it is collected, and the first k of that kept. Three scans where
+  // it is not, two at first. The result is always the same.
   absl::StatusOr<bool> SelectTop(const ReductionInput& input, int64_t k, uint32_t* lowest_key);
 
   // The same in one scan instead of two by a threshold from an earlier step, `*key`: elements at or
@@ -70,7 +69,8 @@ class ResidualSelection {
   int current_ = 0;
   SparseEntries entries_;
   int64_t count_ = 0;
-  uint32_t hint_ = 0;  // SelectTop's next selection should lie at or above it; 0: unknown
+  uint32_t last_lowest_ = 0;  // SelectTop's last lowest key; 0: none
+  uint32_t hint_ = 0;         // SelectTop's next selection should lie at or above it; 0: unknown
 };
 
 }  // namespace rondo
