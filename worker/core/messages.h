@@ -17,7 +17,7 @@ namespace rondo::worker {
 
 enum class Device { kCpu, kCuda };
 enum class Mode { kParallel, kLocal };
-enum class Collective { kRing, kSparse };
+enum class Collective { kRing, kSparse, kTopkGather };
 
 // ------------------------------------------------------------------------------------ to say
 
@@ -109,6 +109,7 @@ struct Formed {
   uint64_t transfer_bytes = 0;
   uint64_t step = 0;
   bool moments_zeroed = false;
+  double residual_norm_squared = 0;
 };
 
 enum class Activity {
@@ -130,7 +131,21 @@ struct Progress {
   Activity activity = Activity::kWaiting;
 };
 
-enum class CostPhase { kReduceScatter, kAllGather, kDoubling, kBuffers, kState, kReduce };
+enum class CostPhase {
+  kReduceScatter,
+  kAllGather,
+  kDoubling,
+  kBuffers,
+  kState,
+  kReduce,
+  kSelect,
+  kAgree,
+  kSplit,
+  kThreshold,
+  kBalance,
+  kGather,
+  kApply
+};
 
 struct PhaseCost {
   CostPhase phase = CostPhase::kReduce;
@@ -141,6 +156,19 @@ struct PhaseCost {
   uint64_t calls = 0;
 };
 
+// What the sparse reductions of an order came to on this member: sums over them.
+struct SparseStats {
+  uint64_t reductions = 0;
+  uint64_t selected = 0;
+  uint64_t region_entries = 0;
+  uint64_t merged = 0;
+  uint64_t delivered = 0;
+  uint64_t largest_part = 0;
+  uint64_t cuts = 0;
+  uint64_t thresholds = 0;
+  uint64_t rebalanced = 0;
+};
+
 // What a reduce gave: part of Reduced (local mode) and of Ready (parallel mode).
 struct ReduceFacts {
   uint64_t state_hash = 0;
@@ -148,6 +176,7 @@ struct ReduceFacts {
   double residual_norm_squared = 0;
   std::vector<PhaseCost> costs;
   double reduce_seconds = 0;
+  std::optional<SparseStats> sparse;  // Of a sparse order.
 };
 
 struct Ready {
