@@ -112,6 +112,20 @@ absl::Status DecodeOptimizer(const v1::Job& job, TrainSpec* spec) {
   return absl::OkStatus();
 }
 
+absl::Status DecodeCollective(const v1::Collective& in, TrainSpec* spec) {
+  switch (in.select()) {
+    case v1::SELECT_MODE_UNSPECIFIED:  // A dense collective's.
+    case v1::SELECT_MODE_EXACT:
+      spec->select = SparseSelect::kExact;
+      return absl::OkStatus();
+    case v1::SELECT_MODE_THRESHOLD:
+      spec->select = SparseSelect::kThreshold;
+      return absl::OkStatus();
+    default:
+      return Unknown("collective.select", in.select());
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<TrainSpec> DecodeJob(const v1::Job& job) {
@@ -122,6 +136,7 @@ absl::StatusOr<TrainSpec> DecodeJob(const v1::Job& job) {
   RETURN_IF_ERROR(DecodeModel(job, &spec));
   RETURN_IF_ERROR(DecodeData(job.data(), &spec));
   RETURN_IF_ERROR(DecodeOptimizer(job, &spec));
+  RETURN_IF_ERROR(DecodeCollective(job.collective(), &spec));
   spec.micro = job.batch().micro();
   if (job.checkpoint().partials()) {
     spec.partial_every = static_cast<uint64_t>(job.checkpoint().every_steps());

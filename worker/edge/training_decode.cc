@@ -102,10 +102,17 @@ absl::Status DecodeOrderKinds(const v1::Order& in, Order* out) {
       out->collective = Collective::kRing;
       break;
     case v1::COLLECTIVE_KIND_SPARSE:
-      return absl::InvalidArgumentError(
-          "Order.collective is sparse, which this worker is built without; use ring");
+      out->collective = Collective::kSparse;
+      break;
+    case v1::COLLECTIVE_KIND_TOPK_GATHER:
+      out->collective = Collective::kTopkGather;
+      break;
     default:
       return UnknownValue("Order.collective", in.collective());
+  }
+  if (out->collective != Collective::kRing && !(in.density() > 0 && in.density() <= 1)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "Order.density is {}, of a sparse collective it must be above 0, up to 1", in.density()));
   }
   return absl::OkStatus();
 }

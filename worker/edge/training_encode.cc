@@ -51,6 +51,20 @@ v1::Phase EncodePhase(CostPhase phase) {
       return v1::PHASE_STATE;
     case CostPhase::kReduce:
       return v1::PHASE_REDUCE;
+    case CostPhase::kSelect:
+      return v1::PHASE_SELECT;
+    case CostPhase::kAgree:
+      return v1::PHASE_AGREE;
+    case CostPhase::kSplit:
+      return v1::PHASE_SPLIT;
+    case CostPhase::kThreshold:
+      return v1::PHASE_THRESHOLD;
+    case CostPhase::kBalance:
+      return v1::PHASE_BALANCE;
+    case CostPhase::kGather:
+      return v1::PHASE_GATHER;
+    case CostPhase::kApply:
+      return v1::PHASE_APPLY;
   }
   return v1::PHASE_UNSPECIFIED;
 }
@@ -89,6 +103,18 @@ void EncodeCosts(const std::vector<PhaseCost>& costs, Message* out) {
   }
 }
 
+void EncodeSparse(const SparseStats& stats, v1::SparseStats* out) {
+  out->set_reductions(stats.reductions);
+  out->set_selected(stats.selected);
+  out->set_region_entries(stats.region_entries);
+  out->set_merged(stats.merged);
+  out->set_delivered(stats.delivered);
+  out->set_largest_part(stats.largest_part);
+  out->set_cuts(stats.cuts);
+  out->set_thresholds(stats.thresholds);
+  out->set_rebalanced(stats.rebalanced);
+}
+
 template <typename Message>
 void EncodeReduceFacts(const ReduceFacts& facts, Message* out) {
   out->set_state_hash(facts.state_hash);
@@ -96,6 +122,7 @@ void EncodeReduceFacts(const ReduceFacts& facts, Message* out) {
   out->set_residual_norm_squared(facts.residual_norm_squared);
   out->set_reduce_seconds(Seconds(facts.reduce_seconds));
   EncodeCosts(facts.costs, out);
+  if (facts.sparse) EncodeSparse(*facts.sparse, out->mutable_sparse());
 }
 
 void EncodeReturning(const Returning& in, v1::Returning* out) {
@@ -176,6 +203,7 @@ void Encode(const Formed& in, v1::WorkerMessage* message) {
   out->set_transfer_bytes(in.transfer_bytes);
   out->set_step(in.step);
   out->set_moments_zeroed(in.moments_zeroed);
+  out->set_residual_norm_squared(in.residual_norm_squared);
 }
 
 void Encode(const Progress& in, v1::WorkerMessage* message) {

@@ -18,8 +18,8 @@ using ::testing::ElementsAre;
 
 TEST(GradientReducerTest, AResultPassedOnBringsWhichTensorsHadAGradient) {
   const std::unique_ptr<Communicator> group = MakeGroupOfOne();
-  GradientReducer giver(3, 2);
-  GradientReducer taker(3, 2);
+  GradientReducer giver(3, {1, 3});
+  GradientReducer taker(3, {1, 3});
   const std::vector<float> values = {1, 2, 4};
   const std::vector<uint8_t> has_gradient = {0, 1};
   const ReducerInput input{{values.data(), 3}, has_gradient, 0.5f};

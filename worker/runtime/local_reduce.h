@@ -1,5 +1,7 @@
 // The reduce at the end of a local round (rule 5 of proto/RULES.md): the weighted mean of the
-// members' working states, into staging. Nothing else changes.
+// members' working states, into staging. Nothing else changes. When the order is sparse: the
+// round's starting parameters and the sparse mean of what the members moved from them, while
+// buffers and moments are averaged densely; the residual that goes with it is staged, too.
 #ifndef RONDO_WORKER_RUNTIME_LOCAL_REDUCE_H_
 #define RONDO_WORKER_RUNTIME_LOCAL_REDUCE_H_
 
@@ -16,8 +18,9 @@ namespace rondo::worker {
 // rank, and a plain mean when all weights are equal. A contributor with weight 0 sends zeros,
 // whatever it holds (rule 15). Integer buffers are those of the lowest rank that has a weight.
 // Cost: one all-reduce, one copy and three scans of the state; `timeout` holds for each call.
-// Errors: those of the communicator; DataLoss when no contributor has a weight;
-// InvalidArgument when the contributors are not the group's.
+// Sparse: the engine's gradients are overwritten. Errors: those of the communicator and of
+// SparseAllReduce; DataLoss when no contributor has a weight; InvalidArgument when the contributors
+// are not the group's.
 absl::StatusOr<Reduced> ReduceLocal(const Reduce& reduce, absl::Duration timeout, Clock* clock,
                                     Communicator* group, MemberState* state);
 

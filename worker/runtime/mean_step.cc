@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/status_macros.h"
+#include "worker/runtime/error_feedback.h"
+
 namespace rondo::worker {
 
 absl::Status StepWithMean(double rate, GradientReducer* gradients, MemberState* state) {
@@ -14,7 +17,9 @@ absl::Status StepWithMean(double rate, GradientReducer* gradients, MemberState* 
     mean = engine.gradients();
   }
   const std::vector<uint8_t> has_gradient = gradients->last_has_gradient();
-  return state->optimizer().Step(engine.parameters(), mean, rate, has_gradient);
+  RETURN_IF_ERROR(state->optimizer().Step(engine.parameters(), mean, rate, has_gradient));
+  state->feedback().Commit();
+  return absl::OkStatus();
 }
 
 }  // namespace rondo::worker

@@ -21,7 +21,7 @@ TEST(MeanStepTest, ClippingLeavesTheReducedGradientWhole) {
   options.optimizer = {.kind = OptimizerKind::kSgd, .clip_norm = 1};
   LoadedJob job = MakeQuadraticJob(options);
   MemberState state(std::move(job.engine), std::move(job.optimizer), StatePolicy::kLocal);
-  GradientReducer gradients(kWidth, 2);
+  GradientReducer gradients(kWidth, {kHead, kWidth});
   const std::vector<float> values(kWidth, 8.0f);
   const std::vector<uint8_t> has_gradient = {1, 1};
   const ReducerInput input{{values.data(), kWidth}, has_gradient, 1};

@@ -16,6 +16,12 @@ void Copy(DeviceSpan<float> to, const float* from) {
   if (to.size > 0) std::memcpy(to.data, from, static_cast<size_t>(to.size) * sizeof(float));
 }
 
+absl::Status StageScaled(DeviceSpan<float> place, float factor, DeviceSpan<const float> part) {
+  if (factor != 1) return AssignScaled(place, factor, part);
+  Copy(place, part.data);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<uint64_t> HashOf(DeviceSpan<const float> parameters,
                                 DeviceSpan<const float> buffers) {
   ASSIGN_OR_RETURN(const uint64_t first, StateHash(parameters, 0));
@@ -27,12 +33,13 @@ absl::StatusOr<uint64_t> HashOf(DeviceSpan<const float> parameters,
 }  // namespace
 
 MemberState::MemberState(std::unique_ptr<Engine> engine, std::unique_ptr<Optimizer> optimizer,
-                         StatePolicy policy)
+                         StatePolicy policy, FeedbackOptions feedback)
     : engine_(std::move(engine)),
       optimizer_(std::move(optimizer)),
       policy_(policy),
       parameters_(engine_->parameters().size),
-      buffers_(engine_->float_buffers().size) {
+      buffers_(engine_->float_buffers().size),
+      feedback_(parameters_, feedback) {
   if (policy_ == StatePolicy::kAverage) averaged_moments_ = optimizer_->moments();
   size_t size = static_cast<size_t>(parameters_ + buffers_);
   for (const DeviceSpan<float>& moment : averaged_moments_)
@@ -83,19 +90,33 @@ void MemberState::RestoreBase() {
 }
 
 absl::Status MemberState::StageWorking(float factor) {
+  RETURN_IF_ERROR(StageScaled(staged_parameters(), factor, engine_->parameters()));
+  const DeviceSpan<const float> owed = feedback_.owed();
+  if (owed.size > 0) RETURN_IF_ERROR(Add(staged_parameters(), owed));
+  return StageRest(factor);
+}
+
+absl::Status MemberState::StageDelta(float factor) {
+  RETURN_IF_ERROR(Difference({.left = engine_->parameters(),
+                              .right = given_parameters(/*base=*/true),
+                              .result = staged_parameters()}));
+  return StageRest(factor);
+}
+
+absl::Status MemberState::StageFromBase(DeviceSpan<const float> mean) {
+  return Sum(
+      {.left = given_parameters(/*base=*/true), .right = mean, .result = staged_parameters()});
+}
+
+absl::Status MemberState::StageRest(float factor) {
   const std::span<int64_t> integers = engine_->integer_buffers();
   std::copy(integers.begin(), integers.end(), staged_integers_.begin());
-  int64_t at = 0;
-  const auto stage = [&](DeviceSpan<const float> part) -> absl::Status {
-    const DeviceSpan<float> place = staging().Sub(at, part.size);
-    at += part.size;
-    if (factor != 1) return AssignScaled(place, factor, part);
-    Copy(place, part.data);
-    return absl::OkStatus();
-  };
-  RETURN_IF_ERROR(stage(engine_->parameters()));
-  RETURN_IF_ERROR(stage(engine_->float_buffers()));
-  for (const DeviceSpan<float>& moment : averaged_moments_) RETURN_IF_ERROR(stage(moment));
+  RETURN_IF_ERROR(StageScaled(staged_buffers(), factor, engine_->float_buffers()));
+  int64_t at = parameters_ + buffers_;
+  for (const DeviceSpan<float>& moment : averaged_moments_) {
+    RETURN_IF_ERROR(StageScaled(staging().Sub(at, moment.size), factor, moment));
+    at += moment.size;
+  }
   return absl::OkStatus();
 }
 
@@ -119,6 +140,7 @@ void MemberState::CommitAll() {
   base_.swap(staging_);
   base_integers_.swap(staged_integers_);
   has_base_ = true;
+  feedback_.Commit();
 }
 
 void MemberState::CommitBuffers() {

@@ -6,7 +6,8 @@
 //   staging   a reduce's result, until Commit or Abort
 // Layout of base and staging: [parameters | float buffers | moments, if the job averages them], and
 // the integer buffers beside it. Working values change only by the engine's and the optimizer's
-// steps and at Commit. Memory: two copies of that beside the engine's.
+// steps and at Commit. Memory: two copies of that beside the engine's. In a job with a sparse
+// collective the member's residual goes with it (worker/runtime/error_feedback).
 // Threads: one, the engine's. Errors: Internal, from kernels; the state is then lost.
 #ifndef RONDO_WORKER_RUNTIME_MEMBER_STATE_H_
 #define RONDO_WORKER_RUNTIME_MEMBER_STATE_H_
@@ -22,16 +23,19 @@
 #include "kernels/span.h"
 #include "worker/engine/engine.h"
 #include "worker/engine/optimizer.h"
+#include "worker/runtime/error_feedback.h"
 
 namespace rondo::worker {
 
 class MemberState {
  public:
   MemberState(std::unique_ptr<Engine> engine, std::unique_ptr<Optimizer> optimizer,
-              StatePolicy policy);
+              StatePolicy policy, FeedbackOptions feedback = {});
 
   Engine& engine() { return *engine_; }
   Optimizer& optimizer() { return *optimizer_; }
+  // Of the parameters.
+  ErrorFeedback& feedback() { return feedback_; }
 
   // Before a round's first step: base = working. Costs nothing when nothing has changed since the
   // last commit of a local round.
@@ -49,17 +53,26 @@ class MemberState {
   // Parameters or buffers are about to change by other means than Commit: base is void.
   void ForgetBase() { has_base_ = false; }
 
-  // All floats that a local round's reduce averages.
+  // All floats that a local round's dense reduce averages; a sparse one averages only those behind
+  // the parameters so.
   DeviceSpan<float> staging() { return Whole(staging_); }
+  DeviceSpan<float> staged_rest() {
+    return Whole(staging_).Sub(parameters_, static_cast<int64_t>(staging_.size()) - parameters_);
+  }
   DeviceSpan<float> staged_parameters() { return Whole(staging_).Sub(0, parameters_); }
   DeviceSpan<float> staged_buffers() { return Whole(staging_).Sub(parameters_, buffers_); }
   std::span<int64_t> staged_integers() { return staged_integers_; }
-  // staging = factor * working, each element rounded once; a copy when factor is 1.
+  // staging = factor * working, each element rounded once; a copy when factor is 1. What the
+  // feedback owes is added.
   absl::Status StageWorking(float factor);
+  // The same, but staged parameters = working - base: what a sparse reduce is given. base is kept.
+  absl::Status StageDelta(float factor);
+  // Staged parameters = base + mean, [parameters].
+  absl::Status StageFromBase(DeviceSpan<const float> mean);
   // staging = 0: what a member that is not finite contributes.
   void StageZeros();
 
-  // Working = staging: parameters, buffers and, by the policy, moments.
+  // Working = staging: parameters, buffers and, by the policy, moments; and the residual.
   void CommitAll();
   // After a parallel round: only the buffers were staged.
   void CommitBuffers();
@@ -87,12 +100,14 @@ class MemberState {
     return {flat.data(), static_cast<int64_t>(flat.size())};
   }
   void CopyWorkingTo(float* flat);
+  absl::Status StageRest(float factor);
 
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Optimizer> optimizer_;
   const StatePolicy policy_;
   const int64_t parameters_;
   const int64_t buffers_;
+  ErrorFeedback feedback_;
   std::vector<DeviceSpan<float>> averaged_moments_;  // Empty unless the job averages them.
   FlatFloats base_;
   FlatFloats staging_;

@@ -5,9 +5,12 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "common/status_macros.h"
+#include "worker/engine/layout.h"
 #include "worker/runtime/costs.h"
+#include "worker/runtime/error_feedback.h"
 #include "worker/runtime/evaluation.h"
 #include "worker/runtime/local_reduce.h"
 #include "worker/runtime/mean_step.h"
@@ -31,6 +34,24 @@ class Busy {
   const MemberParts& parts_;
 };
 
+// Rule 9: it takes a state that it has not come to by itself. One that reads its own files finds
+// its residual there, or none.
+bool StartsWithoutResidual(StateNeed need) {
+  switch (need) {
+    case StateNeed::kInitial:
+    case StateNeed::kAll:
+    case StateNeed::kValues:
+    case StateNeed::kFile:
+    case StateNeed::kPartial:
+      return true;
+    case StateNeed::kHolds:
+    case StateNeed::kStep:
+    case StateNeed::kMoments:
+      return false;
+  }
+  return true;
+}
+
 Failed MakeFailed(GroupId group, const absl::Status& status) {
   Failed failed;
   failed.group = group;
@@ -46,17 +67,21 @@ MemberWork::MemberWork(MemberParts parts) : parts_(std::move(parts)) {}
 // ------------------------------------------------------------------------------------ load
 
 std::optional<PrepareProblem> MemberWork::Load(const Prepare& command) {
+  gradients_.reset();
   state_.reset();  // Two models at once may not fit.
   std::variant<LoadedJob, PrepareProblem> loaded = parts_.load(command);
   if (auto* problem = std::get_if<PrepareProblem>(&loaded)) return std::move(*problem);
   job_ = std::move(std::get<LoadedJob>(loaded));
-  const Layout& layout = job_->engine->layout();
-  gradients_ = std::make_unique<GradientReducer>(layout.parameter_count(),
-                                                 static_cast<int64_t>(layout.parameters.size()));
-  buffers_ = std::make_unique<GradientReducer>(layout.float_buffer_count());
   epochs_ = std::make_unique<EpochOrders>(job_->spec.seed, job_->train->size(), job_->spec.shuffle);
-  state_ = std::make_unique<MemberState>(std::move(job_->engine), std::move(job_->optimizer),
-                                         job_->spec.state_policy);
+  state_ = std::make_unique<MemberState>(
+      std::move(job_->engine), std::move(job_->optimizer), job_->spec.state_policy,
+      FeedbackOptions{.select = job_->spec.select, .clock = parts_.clock});
+  const Layout& layout = state_->engine().layout();
+  std::vector<int64_t> ends;
+  for (const LayoutEntry& entry : layout.parameters) ends.push_back(entry.offset + entry.size);
+  gradients_ = std::make_unique<GradientReducer>(layout.parameter_count(), std::move(ends),
+                                                 &state_->feedback());
+  buffers_ = std::make_unique<GradientReducer>(layout.float_buffer_count());
   pristine_ = true;
   held_hash_ = 0;
   return std::nullopt;
@@ -116,8 +141,9 @@ absl::StatusOr<Formed> MemberWork::Form(const FormGroup& command) {
                                           limit, abort));
   group_ = assemble.group;
   parts_.interrupts->SetCommunicator(communicator_);
+  state_->feedback().BeginGroup();
   RETURN_IF_ERROR(MakeState(assemble, need));
-  RETURN_IF_ERROR(ZeroSickMoments(assemble.purpose, need));
+  RETURN_IF_ERROR(ZeroSickState(assemble.purpose, need));
   ASSIGN_OR_RETURN(const ExchangeResult exchanged,
                    ExchangeState(assemble, command.rank, held_hash_,
                                  {state_.get(), gradients_.get(), communicator_.get(), limit}));
@@ -132,6 +158,7 @@ absl::StatusOr<Formed> MemberWork::Form(const FormGroup& command) {
   formed.state_hash = held_hash_;
   formed.transfer_bytes = exchanged.received_bytes;
   formed.moments_zeroed = std::exchange(moments_zeroed_, false);
+  ASSIGN_OR_RETURN(formed.residual_norm_squared, state_->feedback().NormSquared());
   if (assemble.purpose == Purpose::kRepair) {
     // In mid-round: what the members must agree on is where they stand, and their parameters.
     formed.step = stands_at_;
@@ -147,6 +174,7 @@ absl::Status MemberWork::MakeState(const Assemble& assemble, StateNeed need) {
     state_->RestoreBase();
     partial_.reset();
   }
+  if (StartsWithoutResidual(need)) state_->feedback().Forget();
   const bool begins = need == StateNeed::kPartial && !assemble.round;
   if ((need == StateNeed::kInitial || begins) && !pristine_) {
     if (const auto problem = Load(prepare_)) return absl::InternalError(problem->text);
@@ -158,9 +186,11 @@ absl::Status MemberWork::MakeState(const Assemble& assemble, StateNeed need) {
 }
 
 // Rule 15: who comes to a border's exchange with its own moments is to go on with them, and maybe
-// to give them, because nobody there has better ones. If they are not finite they begin anew.
-absl::Status MemberWork::ZeroSickMoments(Purpose purpose, StateNeed need) {
+// to give them, because nobody there has better ones. If they are not finite they begin anew; a
+// residual, which nobody is given, too.
+absl::Status MemberWork::ZeroSickState(Purpose purpose, StateNeed need) {
   if (purpose != Purpose::kStart && purpose != Purpose::kJoin) return absl::OkStatus();
+  RETURN_IF_ERROR(state_->feedback().ForgetUnlessFinite());
   const bool keeps =
       need == StateNeed::kHolds || need == StateNeed::kValues || need == StateNeed::kFile;
   if (!keeps) return absl::OkStatus();
@@ -199,6 +229,9 @@ absl::Status MemberWork::FinishStep(const Assemble& assemble) {
     return absl::InternalError(
         fmt::format("step {} cannot be finished by this worker, which stands at {}", assemble.step,
                     order_ ? fmt::format("step {}", stands_at_) : "no step"));
+  }
+  if (gradients_->sparse()) {
+    RETURN_IF_ERROR(gradients_->AdoptSparse(static_cast<int64_t>(assemble.step)));
   }
   RETURN_IF_ERROR(
       StepWithMean(order_->rates[assemble.step - first], gradients_.get(), state_.get()));

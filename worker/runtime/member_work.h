@@ -74,7 +74,7 @@ class MemberWork {
   std::optional<PrepareProblem> Load(const Prepare& command);
   absl::StatusOr<Formed> Form(const FormGroup& command);
   absl::Status MakeState(const Assemble& assemble, StateNeed need);
-  absl::Status ZeroSickMoments(Purpose purpose, StateNeed need);
+  absl::Status ZeroSickState(Purpose purpose, StateNeed need);
   absl::Status FinishStep(const Assemble& assemble);
   bool IsIn(GroupId group) const { return communicator_ && group_ == group; }
   absl::Status ReadFiles(const Assemble& assemble, StateNeed need);

@@ -9,9 +9,10 @@
 
 #include "common/status_macros.h"
 #include "kernels/norm.h"
-#include "worker/runtime/costs.h"
+#include "worker/runtime/error_feedback.h"
 #include "worker/runtime/local_reduce.h"
 #include "worker/runtime/mean_step.h"
+#include "worker/runtime/sparse_totals.h"
 
 namespace rondo::worker {
 namespace {
@@ -73,6 +74,9 @@ std::variant<Ready, Failed, Dropped> OrderLoop::Run() {
   std::optional<CostMeter> meter;
   if (parallel) meter.emplace(*parts_.group, parts_.clock);
   parts_.gradients->Forget();
+  if (const absl::Status begun = parts_.state->feedback().BeginOrder(order_); !begun.ok()) {
+    return Fail(order_.first_step, begun);
+  }
   uint64_t first = 0;
   if (parts_.resume != nullptr) {
     const absl::Status resumed = Resume(*parts_.resume, &first);
@@ -83,17 +87,27 @@ std::variant<Ready, Failed, Dropped> OrderLoop::Run() {
     if (const absl::Status done = Step(i); !done.ok()) return Fail(order_.first_step + i, done);
     SavePartialIfDue(order_.first_step + i + 1);
   }
-  if (parallel && order_.length > 0) {
-    PhaseCost cost = meter->Read(CostPhase::kReduce, order_.length);
-    cost.seconds = absl::ToDoubleSeconds(reduce_time_);
-    ready_.reduced.costs.push_back(cost);
-  }
+  if (parallel && order_.length > 0) ReportCosts(*meter);
   const absl::Status finished = parallel ? FinishParallel() : FinishLocal();
   if (!finished.ok()) return Fail(order_.first_step + order_.length, finished);
   ready_.steps = order_.length;
   ready_.reduced.reduce_seconds = absl::ToDoubleSeconds(reduce_time_);
   ready_.step_seconds = absl::ToDoubleSeconds(parts_.clock->Now() - began - reduce_time_);
   return std::move(ready_);
+}
+
+// Of the steps of a parallel round.
+void OrderLoop::ReportCosts(const CostMeter& meter) {
+  ErrorFeedback& feedback = parts_.state->feedback();
+  if (feedback.sparse()) {
+    const SparseTotals totals = feedback.TakeTotals();
+    ready_.reduced.costs = totals.Costs();
+    ready_.reduced.sparse = totals.stats();
+    return;
+  }
+  PhaseCost cost = meter.Read(CostPhase::kReduce, order_.length);
+  cost.seconds = absl::ToDoubleSeconds(reduce_time_);
+  ready_.reduced.costs.push_back(cost);
 }
 
 absl::Status OrderLoop::Resume(const Partial& partial, uint64_t* index) {
@@ -217,6 +231,7 @@ absl::Status OrderLoop::FinishParallel() {
   ASSIGN_OR_RETURN(ready_.reduced.state_hash, parts_.state->HashAfterSteps());
   ASSIGN_OR_RETURN(const Norm norm, ComputeNorm(parts_.state->engine().parameters()));
   ready_.reduced.parameter_norm_squared = norm.squared;
+  ASSIGN_OR_RETURN(ready_.reduced.residual_norm_squared, parts_.state->feedback().NormSquared());
   ready_.finite = ready_.finite && norm.finite;
   return absl::OkStatus();
 }

@@ -16,6 +16,7 @@
 #include "worker/core/sampler.h"
 #include "worker/data/batch.h"
 #include "worker/data/dataset.h"
+#include "worker/runtime/costs.h"
 #include "worker/runtime/gradient_reducer.h"
 #include "worker/runtime/loop_gauges.h"
 #include "worker/runtime/member_state.h"
@@ -55,6 +56,7 @@ class OrderLoop {
   std::variant<Ready, Failed, Dropped> Run();
 
  private:
+  void ReportCosts(const CostMeter& meter);
   absl::Status Resume(const Partial& partial, uint64_t* index);
   void SavePartialIfDue(uint64_t next_step);
   absl::Status Step(uint64_t index);

@@ -58,7 +58,7 @@ absl::Status SavePartial(const Partial& partial, uint64_t members, StateSink* si
       {"loss_sum", fmt::format("{:016x}", std::bit_cast<uint64_t>(partial.loss_sum))},
       {"finite", partial.finite ? "1" : "0"}};
   const std::string path = sink->TemporaryPath(StateFile::kPartial);
-  RETURN_IF_ERROR(WriteSafetensors(path, TensorsOf(StateFile::kPartial, state), metadata));
+  RETURN_IF_ERROR(WriteTensors(path, StateFile::kPartial, metadata, state));
   return sink->PutPartial({partial.round, partial.next_step, members}, path, stop);
 }
 

@@ -30,12 +30,13 @@ struct Partial {
 // that are longer than that, not at their end.
 bool PartialDue(const Order& order, uint64_t next_step, uint64_t every);
 
-// Writes and hands in what `state` works on. `members`: of the order. `stop` as StateSink::Put.
+// Writes and hands in what `state` works on, and the residual with which the round began.
+// `members`: of the order. `stop` as StateSink::Put.
 absl::Status SavePartial(const Partial& partial, uint64_t members, StateSink* sink,
                          const StopCheck& stop, MemberState* state);
 
-// This worker's partial of `step`: working values and moments become the partial's, base the
-// round's start, out of the checkpoint of that step. A round from step 0 wants `state` in its
+// This worker's partial of `step`: working values, moments and residual become the partial's, base
+// the round's start, out of the checkpoint of that step. A round from step 0 wants `state` in its
 // initial state. Errors as LoadStateFiles; what `state` held is lost.
 absl::StatusOr<Partial> LoadPartial(uint64_t step, StateSource* source, const StopCheck& stop,
                                     MemberState* state);

@@ -56,14 +56,37 @@ class Transfer {
         RETURN_IF_ERROR(Move(moment));
       }
     }
-    if (need == StateNeed::kStep) {
-      RETURN_IF_ERROR(Move(sends_ ? parts_.gradients->outgoing() : parts_.gradients->incoming()));
-    }
-    return absl::OkStatus();
+    if (need != StateNeed::kStep) return absl::OkStatus();
+    if (parts_.gradients->sparse()) return sends_ ? SendSparseStep() : ReceiveSparseStep();
+    return Move(sends_ ? parts_.gradients->outgoing() : parts_.gradients->incoming());
   }
   uint64_t bytes() const { return bytes_; }
 
  private:
+  absl::Status SendSparseStep() {
+    SparseStepResult result = parts_.gradients->OutgoingSparse();
+    return MoveSparseStep(result.entries.size(), &result);
+  }
+
+  absl::Status ReceiveSparseStep() {
+    return MoveSparseStep(0, &parts_.gradients->incoming_sparse());
+  }
+
+  // What is received is as long as the sender says, within the vector.
+  absl::Status MoveSparseStep(uint64_t count, SparseStepResult* result) {
+    RETURN_IF_ERROR(Move(&count, 1));
+    RETURN_IF_ERROR(Move(&result->factor_sum, 1));
+    const auto elements = static_cast<uint64_t>(parts_.state->engine().parameters().size);
+    if (count > elements || !(result->factor_sum > 0)) {
+      return absl::InvalidArgumentError(
+          fmt::format("rank {} gives a step's result of {} entries, of {} elements, and factor {}",
+                      peer_, count, elements, result->factor_sum));
+    }
+    result->entries.resize(static_cast<size_t>(count));
+    RETURN_IF_ERROR(Move(result->counts.data(), static_cast<int64_t>(result->counts.size())));
+    return Move(result->entries.data(), static_cast<int64_t>(count));
+  }
+
   const CallId call_;
   const int peer_;
   const bool sends_;
@@ -109,7 +132,7 @@ absl::StatusOr<ExchangeResult> Take(const Assemble& assemble, StateNeed need, ui
     }
   }
   if (need == StateNeed::kStep) {
-    parts.gradients->Accept(static_cast<int64_t>(assemble.step));
+    if (!parts.gradients->sparse()) parts.gradients->Accept(static_cast<int64_t>(assemble.step));
     result.took_step = true;
   }
   return result;

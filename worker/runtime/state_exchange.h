@@ -18,7 +18,9 @@ namespace rondo::worker {
 struct ExchangeResult {
   uint64_t state_hash = 0;      // Of the state that the group holds.
   uint64_t received_bytes = 0;  // Payload.
-  bool took_step = false;       // A repair's result of assemble.step is in `gradients`.
+  // A repair's result of assemble.step is in `gradients`; of a sparse order it waits there for
+  // AdoptSparse.
+  bool took_step = false;
 };
 
 struct ExchangeParts {

@@ -9,15 +9,17 @@
 #include "absl/strings/numbers.h"
 #include "common/safetensors.h"
 #include "common/status_macros.h"
+#include "worker/runtime/error_feedback.h"
 #include "worker/runtime/state_tensors.h"
 
 namespace rondo::worker {
 namespace {
 
-// Moments and step count of this worker's own file; zero when the checkpoint has none.
+// Moments, step count and residual of this worker's own file; zero when the checkpoint has none.
 absl::Status LoadLocal(uint64_t step, StateSource* source, const StopCheck& stop,
                        MemberState* state) {
   state->optimizer().Reset();
+  state->feedback().Forget();
   const absl::StatusOr<std::string> path = source->Get(step, StateFile::kLocal, stop);
   if (absl::IsNotFound(path.status())) return absl::OkStatus();
   RETURN_IF_ERROR(path.status());
@@ -43,7 +45,7 @@ absl::StatusOr<std::vector<SavedFile>> SaveStateFiles(const SaveNow& what, State
       metadata["step_count"] = fmt::format("{}", state->optimizer().step_count());
     }
     const std::string path = sink->TemporaryPath(file);
-    RETURN_IF_ERROR(WriteSafetensors(path, TensorsOf(file, state), metadata));
+    RETURN_IF_ERROR(WriteTensors(path, file, metadata, state));
     ASSIGN_OR_RETURN(SavedFile done, sink->Put(what.step, file, path, stop));
     saved.push_back(std::move(done));
   }

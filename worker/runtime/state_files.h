@@ -26,10 +26,10 @@ absl::StatusOr<std::vector<SavedFile>> SaveStateFiles(const SaveNow& what, State
 absl::Status LoadValues(uint64_t step, StateSource* source, const StopCheck& stop,
                         MemberState* state);
 
-// Working parameters and buffers become those of the checkpoint of `step`; moments and step count
-// those of this worker's local file in it, or zero when it has none. What `state` held is lost,
-// also when this fails. `stop` as StateSource::Get. Errors: DataLoss or NotFound: the file named is
-// missing, damaged or does not fit the model; else those of Get.
+// Working parameters and buffers become those of the checkpoint of `step`; moments, step count and
+// residual those of this worker's local file in it, or zero when it has none. What `state` held is
+// lost, also when this fails. `stop` as StateSource::Get. Errors: DataLoss or NotFound: the file
+// named is missing, damaged or does not fit the model; else those of Get.
 absl::Status LoadStateFiles(uint64_t step, StateSource* source, const StopCheck& stop,
                             MemberState* state);
 

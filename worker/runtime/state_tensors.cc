@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/status/status.h"
 #include "common/status_macros.h"
 #include "worker/engine/engine.h"
 #include "worker/engine/layout.h"
+#include "worker/runtime/feedback_file.h"
 
 namespace rondo::worker {
 namespace {
@@ -67,13 +67,29 @@ std::vector<SafetensorsTensor> TensorsOf(StateFile file, MemberState* state) {
   return tensors;
 }
 
+absl::Status WriteTensors(const std::string& path, StateFile file,
+                          std::map<std::string, std::string> metadata, MemberState* state) {
+  std::vector<SafetensorsTensor> tensors = TensorsOf(file, state);
+  if (file != StateFile::kLocal && file != StateFile::kPartial) {
+    return WriteSafetensors(path, tensors, metadata);
+  }
+  const FeedbackTensors feedback(&state->feedback());
+  feedback.AddTo(&tensors, &metadata);
+  return WriteSafetensors(path, tensors, metadata);
+}
+
 absl::StatusOr<SafetensorsHeader> ReadTensors(const std::string& path, StateFile file,
                                               MemberState* state) {
   ASSIGN_OR_RETURN(SafetensorsHeader header, ReadSafetensorsHeader(path));
   const std::vector<SafetensorsTensor> wanted = TensorsOf(file, state);
-  if (header.entries.size() != wanted.size()) {
-    return Misfit(path, fmt::format("it has {} tensors, expected are {}", header.entries.size(),
-                                    wanted.size()));
+  size_t found = header.entries.size();
+  if (file == StateFile::kLocal || file == StateFile::kPartial) {
+    found -= static_cast<size_t>(
+        std::count_if(header.entries.begin(), header.entries.end(), IsFeedbackTensor));
+    RETURN_IF_ERROR(ReadFeedback(path, header, &state->feedback()));
+  }
+  if (found != wanted.size()) {
+    return Misfit(path, fmt::format("it has {} tensors, expected are {}", found, wanted.size()));
   }
   for (const SafetensorsTensor& tensor : wanted) {
     const auto entry = std::find_if(header.entries.begin(), header.entries.end(),

@@ -187,6 +187,10 @@ class TestWorkers {
     }
   }
 
+  // Of the orders to come.
+  Collective collective = Collective::kRing;
+  double density = 0.3;  // Of 7 elements: 2.
+
   int size() const { return static_cast<int>(workers_.size()); }
   const std::shared_ptr<KeptFiles>& files() { return files_; }
   TestWorker& operator[](int rank) { return *workers_[rank]; }
@@ -235,6 +239,8 @@ class TestWorkers {
     order.group = {group};
     order.round = {round};
     order.mode = mode;
+    order.collective = collective;
+    order.density = collective == Collective::kRing ? 0 : density;
     order.first_step = first_step;
     order.length = length;
     order.rates.assign(length, 0.25);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "worker/collectives/sparse/sparse_allreduce.h"
 #include "worker/engine/optimizer.h"
 
 namespace rondo::worker {
@@ -32,6 +33,7 @@ struct TrainSpec {
   int64_t micro = 0;  // Samples at once; 0: the whole batch.
   OptimizerOptions optimizer;
   StatePolicy state_policy = StatePolicy::kLocal;
+  SparseSelect select = SparseSelect::kExact;  // Of sparse orders.
   DataFormat format = DataFormat::kIdx;
   DataFiles train;
   std::optional<DataFiles> test;

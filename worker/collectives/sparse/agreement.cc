@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "common/status_macros.h"
+#include "kernels/key_formula.h"
 
 namespace rondo {
 
@@ -100,6 +101,17 @@ absl::Status CheckEntryCounts(std::span<const int64_t> counts, int64_t k) {
           fmt::format("rank {} announces {} entries; a member has at least 0 and at most {}", rank,
                       counts[rank], k));
     }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSums(DeviceSpan<const SparseEntry> entries, const CallId& call) {
+  for (int64_t i = 0; i < entries.size; ++i) {
+    if (KeyOf(entries.data[i].value) < kInfinityKey) continue;
+    return absl::DataLossError(fmt::format(
+        "sparse reduction in round {}, step {}: the sum at index {} is not finite, although all "
+        "members' values are: they are too large to be added",
+        call.round, call.attempt_or_step, entries.data[i].index));
   }
   return absl::OkStatus();
 }

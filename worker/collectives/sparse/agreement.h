@@ -11,6 +11,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "kernels/span.h"
+#include "kernels/sparse_entry.h"
 #include "worker/collectives/communicator.h"
 
 namespace rondo {
@@ -50,6 +52,10 @@ bool DigestsAgree(std::span<const Notice> notices);
 // InvalidArgument unless each rank announces between 0 and k entries: what is received next is as
 // long as this says.
 absl::Status CheckEntryCounts(std::span<const int64_t> counts, int64_t k);
+
+// DataLoss if an entry of the result isn't finite, although all members' values are. A function of
+// what all ranks see alike.
+absl::Status CheckSums(DeviceSpan<const SparseEntry> entries, const CallId& call);
 
 }  // namespace rondo
 

@@ -24,6 +24,8 @@ class ResidualSelection {
 
   int64_t size() const { return size_; }
   DeviceSpan<float> residual() { return {vectors_[current_].data(), size_}; }
+  // What Commit makes the residual.
+  DeviceSpan<float> staged() { return {vectors_[1 - current_].data(), size_}; }
 
   // staged = residual + factor * values, and of it the first min(k, non-zeros) elements become
   // selected(). False, and an empty selection, if an element isn't finite. Factor 0: staged is the
@@ -48,7 +50,6 @@ class ResidualSelection {
   void Commit() { current_ = 1 - current_; }
 
  private:
-  DeviceSpan<float> staged() { return {vectors_[1 - current_].data(), size_}; }
   AccumulateKeysTensors Tensors(const ReductionInput& input);
   absl::StatusOr<bool> StageOnly();
   // In one scan; false if `key` doesn't show them all, or shows too many: staged is made then, too.

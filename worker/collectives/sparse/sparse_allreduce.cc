@@ -62,17 +62,6 @@ absl::Status CheckInput(const SparseSpec& spec, const ReductionInput& input,
                   input.values.size, mean.size));
 }
 
-absl::Status CheckFinite(DeviceSpan<const SparseEntry> entries, const CallId& call) {
-  for (int64_t i = 0; i < entries.size; ++i) {
-    if (KeyOf(entries.data[i].value) < kInfinityKey) continue;
-    return absl::DataLossError(fmt::format(
-        "sparse all-reduce in round {}, step {}: the sum at index {} is not finite, although all "
-        "members' values are: they are too large to be added",
-        call.round, call.attempt_or_step, entries.data[i].index));
-  }
-  return absl::OkStatus();
-}
-
 // Of all that decides which calls a member makes.
 uint64_t SettingsDigest(const SparseSpec& spec) {
   uint64_t digest = 0;
@@ -171,7 +160,7 @@ absl::Status SparseAllReduce::Run(Step* step) {
   step->all_know = true;
   const DeviceSpan<const SparseEntry> taken(gathered_.data(),
                                             static_cast<int64_t>(gathered_.size()));
-  RETURN_IF_ERROR(CheckFinite(taken, step->call));
+  RETURN_IF_ERROR(CheckSums(taken, step->call));
   step->all_know = false;
   RETURN_IF_ERROR(Apply(taken, step->factor_sum, step->mean));
   result_.swap(gathered_);
@@ -314,7 +303,10 @@ void SparseAllReduce::Commit() {
   next_agreed_ = {};
 }
 
-void SparseAllReduce::BeginGroup() { agreed_ = {}; }
+void SparseAllReduce::BeginGroup() {
+  agreed_ = {};
+  next_agreed_ = {};  // What is staged may be committed late.
+}
 
 DeviceSpan<const SparseEntry> SparseAllReduce::result() const {
   return {result_.data(), static_cast<int64_t>(result_.size())};

@@ -38,6 +38,7 @@
 #include "worker/collectives/reduction.h"
 #include "worker/collectives/sparse/residual_selection.h"
 #include "worker/collectives/sparse/sparse_agreed.h"
+#include "worker/collectives/sparse/sparse_reduction.h"
 #include "worker/collectives/sparse/sparse_report.h"
 #include "worker/collectives/sparse/split_reduce.h"
 
@@ -60,7 +61,7 @@ struct SparseSpec {
   int window = 0;               // SplitInput::window
 };
 
-class SparseAllReduce final : public Reduction {
+class SparseAllReduce final : public SparseReduction {
  public:
   // `clock`, which may be null, measures the report's times. Errors: InvalidArgument for a spec
   // out of its ranges.
@@ -72,27 +73,16 @@ class SparseAllReduce final : public Reduction {
   void Commit() override;
   void BeginGroup() override;
   DeviceSpan<float> residual() override { return selection_.residual(); }
-
-  // A schedule of the density: from the next Reduce on, on all members. At least 1.
-  absl::Status SetK(int64_t k);
-
-  // For checkpoints; not between Reduce and Commit. Set: the caller vouches that all members set
-  // what they saved in the same step, in the same ranks. Members that differ find it afresh.
-  const SparseAgreed& agreed() const { return agreed_; }
-  void SetAgreed(SparseAgreed agreed) { agreed_ = std::move(agreed); }
-
-  // The last successful Reduce's G, and the sum of factors: what a member must be given that failed
-  // where others got through (DESIGN rule 18).
-  DeviceSpan<const SparseEntry> result() const;
-  float factor_sum() const { return factor_sum_; }
-  // Takes another member's result for the step in which this one's last Reduce failed, and stages
-  // as Reduce would have. Errors: FailedPrecondition if the last Reduce hadn't yet selected or
-  // succeeded; InvalidArgument for entries that aren't ascending within the vector.
+  int64_t k() const override { return spec_.k; }
+  absl::Status SetK(int64_t k) override;
+  DeviceSpan<const float> staged_residual() override { return selection_.staged(); }
+  const SparseAgreed& agreed() const override { return agreed_; }
+  void SetAgreed(SparseAgreed agreed) override { agreed_ = std::move(agreed); }
+  DeviceSpan<const SparseEntry> result() const override;
+  float factor_sum() const override { return factor_sum_; }
   absl::Status Adopt(DeviceSpan<const SparseEntry> result, float factor_sum,
-                     DeviceSpan<float> mean);
-
-  // Of the last Reduce, also of a failed one.
-  const SparseReport& report() const { return report_; }
+                     DeviceSpan<float> mean) override;
+  const SparseReport& report() const override { return report_; }
 
  private:
   struct Step;  // one Reduce: its arguments and what it has found so far

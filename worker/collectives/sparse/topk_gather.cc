@@ -22,10 +22,20 @@ absl::StatusOr<std::unique_ptr<TopkGather>> TopkGather::Make(int64_t size, int64
   return std::unique_ptr<TopkGather>(new TopkGather(size, k, clock));
 }
 
+absl::Status TopkGather::SetK(int64_t k) {
+  if (k < 1) {
+    return absl::InvalidArgumentError(
+        fmt::format("all-gather of the top {}: at least 1 element must be selected", k));
+  }
+  k_ = k;
+  return absl::OkStatus();
+}
+
 absl::Status TopkGather::Reduce(const CallId& call, const ReductionInput& input,
                                 DeviceSpan<float> mean, absl::Duration timeout,
                                 Communicator* group) {
   staged_ = false;
+  selected_ = false;
   report_ = {};
   bool all_know = false;
   const absl::Status status = Run(call, input, mean, timeout, group, &all_know);
@@ -40,6 +50,7 @@ absl::Status TopkGather::Run(const CallId& call, const ReductionInput& input,
   StageMeter meter(*group, clock_, &report_);
   ASSIGN_OR_RETURN(const bool finite, selection_.SelectTop(input, k_, nullptr));
   const DeviceSpan<const SparseEntry> mine = selection_.selected();
+  selected_ = finite;
   report_.selected = mine.size;
   meter.Charge(SparseStage::kSelect);
   const Notice notice{
@@ -65,10 +76,40 @@ absl::Status TopkGather::Run(const CallId& call, const ReductionInput& input,
                                                     .scratch = {scratch_.data(), all.size},
                                                     .first_index = 0,
                                                     .end_index = selection_.size()}));
-  RETURN_IF_ERROR(ExpandQuotients(all.Sub(0, report_.delivered), FactorSum(notices), mean));
-  RETURN_IF_ERROR(selection_.ClearDelivered(mine));
-  staged_ = true;
+  *all_know = true;
+  RETURN_IF_ERROR(CheckSums(all.Sub(0, report_.delivered), call));
+  *all_know = false;
+  RETURN_IF_ERROR(Apply(all.Sub(0, report_.delivered), FactorSum(notices), mean));
+  gathered_.resize(static_cast<size_t>(report_.delivered));
+  result_.swap(gathered_);
   meter.Charge(SparseStage::kApply);
+  return absl::OkStatus();
+}
+
+absl::Status TopkGather::Apply(DeviceSpan<const SparseEntry> taken, float factor_sum,
+                               DeviceSpan<float> mean) {
+  RETURN_IF_ERROR(ExpandQuotients(taken, factor_sum, mean));
+  // Also of what cancelled in the sum: it was delivered.
+  RETURN_IF_ERROR(selection_.ClearDelivered(selection_.selected()));
+  factor_sum_ = factor_sum;
+  selected_ = false;
+  staged_ = true;
+  return absl::OkStatus();
+}
+
+DeviceSpan<const SparseEntry> TopkGather::result() const {
+  return {result_.data(), static_cast<int64_t>(result_.size())};
+}
+
+absl::Status TopkGather::Adopt(DeviceSpan<const SparseEntry> result, float factor_sum,
+                               DeviceSpan<float> mean) {
+  if (!selected_) {
+    return absl::FailedPreconditionError(
+        "all-gather of top k: another member's result fits only to a reduction that failed here "
+        "after its selection");
+  }
+  RETURN_IF_ERROR(Apply(result, factor_sum, mean));
+  result_.assign(result.data, result.data + result.size);
   return absl::OkStatus();
 }
 
