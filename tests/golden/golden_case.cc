@@ -51,7 +51,9 @@ void ParseSettings(const json& settings, GoldenCase* golden) {
   golden->rate_final = rate["final"];
   golden->warmup_steps = rate["warmup_steps"];
   golden->optimizer = ParseOptimizer(settings["optimizer"], settings["sync"]);
-  golden->parallel = settings["sync"]["policy"] == "parallel";
+  const bool sparse = settings["sync"]["policy"] == "sparse";
+  golden->parallel = sparse || settings["sync"]["policy"] == "parallel";
+  if (sparse) golden->density = settings["sync"]["density"];
   golden->pixel_divisor = settings["data"]["pixel_divisor"];
 }
 
@@ -65,9 +67,16 @@ void ParseExpected(const json& expected, GoldenCase* golden) {
   golden->test_accuracy = expected["final"]["test_accuracy"];
   golden->test_loss = expected["final"]["test_loss"];
   const json& tolerance = expected["tolerance"];
-  golden->tolerance = {
-      tolerance["lr"],        tolerance["train_loss"],    tolerance["param_sqnorm"],
-      tolerance["test_loss"], tolerance["test_accuracy"], tolerance["final_params"]};
+  golden->tolerance = {.rate = tolerance["lr"],
+                       .train_loss = tolerance["train_loss"],
+                       .param_sqnorm = tolerance["param_sqnorm"],
+                       .test_loss = tolerance["test_loss"],
+                       .test_accuracy = tolerance["test_accuracy"],
+                       .final_params = tolerance["final_params"],
+                       .residual_sqnorm = tolerance.value("residual_sqnorm", 0.0)};
+  if (rounds.contains("residual_sqnorm")) {
+    golden->residual_sqnorms = rounds["residual_sqnorm"].get<std::vector<double>>();
+  }
 }
 
 }  // namespace

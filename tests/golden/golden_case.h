@@ -24,22 +24,23 @@ struct GoldenCase {
   int64_t warmup_steps = 0;
   OptimizerOptions optimizer;
   bool parallel = false;  // else local steps
+  double density = 0;     // of a sparse collective; 0: dense
   double pixel_divisor = 1;
 
   // One entry a round.
   std::vector<int64_t> starts, lengths;
   std::vector<double> rates, train_losses, param_sqnorms;
+  std::vector<double> residual_sqnorms;  // sparse: sums over workers
   double test_accuracy = 0, test_loss = 0;
 
   struct Tolerance {
-    double rate, train_loss, param_sqnorm, test_loss, test_accuracy, final_params;
+    double rate, train_loss, param_sqnorm, test_loss, test_accuracy, final_params, residual_sqnorm;
   } tolerance = {};
 
   std::string init_path, final_path;  // safetensors
 };
 
-// Reads `folder`/NAME/{case,expected}.json. Not for sparse cases. InvalidArgument, with the
-// parser's message.
+// Reads `folder`/NAME/{case,expected}.json. InvalidArgument, with the parser's message.
 absl::StatusOr<GoldenCase> LoadGoldenCase(const std::string& folder, const std::string& name);
 
 // The rate of step t, README.md "Learning rate".

@@ -20,7 +20,7 @@ using nlohmann::json;
 
 std::string SyncText(const json& sync) {
   const std::string policy = sync["policy"];
-  if (policy == "parallel") {
+  if (policy == "parallel" || policy == "sparse") {
     return fmt::format("{{policy: parallel, round_steps: {}}}", sync["round_steps"].get<int>());
   }
   if (policy == "constant") {
@@ -61,6 +61,9 @@ DigitsJob JobOf(const GoldenCase& golden, const json& settings) {
                   golden.steps, golden.rate_peak, golden.rate_final, golden.warmup_steps);
   job.sync = SyncText(settings["sync"]);
   job.workers = fmt::format("{{min: {}, max: {}}}", golden.workers, golden.workers);
+  if (golden.density > 0) {
+    job.more = fmt::format("collective: {{kind: sparse, density: {}}}\n", golden.density);
+  }
   return job;
 }
 
@@ -80,6 +83,11 @@ void CompareRounds(const std::vector<json>& rounds, const GoldenCase& golden) {
     EXPECT_LE(
         RelativeDifference(round["parameter_norm_squared"].get<double>(), golden.param_sqnorms[i]),
         golden.tolerance.param_sqnorm);
+    if (golden.density > 0) {
+      EXPECT_LE(RelativeDifference(round["residual_norm_squared"].get<double>(),
+                                   golden.residual_sqnorms[i]),
+                golden.tolerance.residual_sqnorm);
+    }
   }
 }
 
@@ -113,7 +121,8 @@ TEST_P(GoldenRunTest, RealProcessesReproduceTheTrajectory) {
   EXPECT_LE(ParameterDifference(params, expected, init), golden.tolerance.final_params);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, GoldenRunTest, testing::Values("p1", "q1", "q2", "q3", "q4"),
+INSTANTIATE_TEST_SUITE_P(Cases, GoldenRunTest,
+                         testing::Values("p1", "q1", "q2", "q3", "q4", "s1", "s2"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "common/status_matchers.h"
@@ -89,6 +90,21 @@ TEST(TrainingCodecTest, ReadsAnOrder) {
   EXPECT_EQ(order.weight_sum, 6);
 }
 
+TEST(TrainingCodecTest, ReadsWhichCollectiveAnOrderWants) {
+  v1::CoordinatorMessage message = Order();
+  message.mutable_order()->set_density(0.01);
+  const std::pair<v1::CollectiveKind, Collective> kKinds[] = {
+      {v1::COLLECTIVE_KIND_RING, Collective::kRing},
+      {v1::COLLECTIVE_KIND_SPARSE, Collective::kSparse},
+      {v1::COLLECTIVE_KIND_TOPK_GATHER, Collective::kTopkGather}};
+  for (const auto& [sent, read] : kKinds) {
+    message.mutable_order()->set_collective(sent);
+    ASSERT_OK_AND_ASSIGN(const CoordinatorMessage decoded, DecodeCoordinatorMessage(message));
+    EXPECT_EQ(std::get<worker::Order>(decoded.body).collective, read);
+    EXPECT_EQ(std::get<worker::Order>(decoded.body).density, 0.01);
+  }
+}
+
 struct Fault {
   const char* named;  // What the refusal must say.
   v1::CoordinatorMessage message;
@@ -124,9 +140,17 @@ TEST(TrainingCodecTest, RefusesUnknownValuesAndMissingFieldsByName) {
       {"Assemble.giver", Changed(Assemble(), [](M* m) { m->mutable_assemble()->set_giver(1); })},
       {"Assemble.group", Changed(Assemble(), [](M* m) { m->mutable_assemble()->clear_group(); })},
       {"Order.mode", Changed(Order(), [](M* m) { m->mutable_order()->clear_mode(); })},
-      {"sparse",
+      {"Order.collective",
+       Changed(Order(),
+               [](M* m) { m->mutable_order()->set_collective(v1::COLLECTIVE_KIND_AUTO); })},
+      {"Order.density",
        Changed(Order(),
                [](M* m) { m->mutable_order()->set_collective(v1::COLLECTIVE_KIND_SPARSE); })},
+      {"Order.density", Changed(Order(),
+                                [](M* m) {
+                                  m->mutable_order()->set_collective(v1::COLLECTIVE_KIND_SPARSE);
+                                  m->mutable_order()->set_density(1.01);
+                                })},
       {"rates", Changed(Order(), [](M* m) { m->mutable_order()->add_rates(1); })},
       {"Order.runs.stride",
        Changed(Order(), [](M* m) { m->mutable_order()->mutable_runs(0)->clear_stride(); })},
@@ -177,6 +201,40 @@ TEST(TrainingCodecTest, AClockThatWasSetBackMakesNoNegativeTime) {
   EXPECT_EQ(sent.costs(0).seconds(), 0);
 }
 
+TEST(TrainingCodecTest, WritesWhatSparseReductionsDid) {
+  Reduced reduced;
+  EXPECT_FALSE(EncodeWorkerMessage({"job", Term{4}, reduced}).reduced().has_sparse());
+  reduced.reduced.sparse = SparseStats{.reductions = 1,
+                                       .selected = 2,
+                                       .region_entries = 3,
+                                       .merged = 4,
+                                       .delivered = 5,
+                                       .largest_part = 6,
+                                       .cuts = 7,
+                                       .thresholds = 8,
+                                       .rebalanced = 9};
+  reduced.reduced.residual_norm_squared = 2.5;
+  reduced.reduced.costs = {{.phase = CostPhase::kSelect, .seconds = 1},
+                           {.phase = CostPhase::kApply, .seconds = 1}};
+  const v1::Reduced sent = EncodeWorkerMessage({"job", Term{4}, reduced}).reduced();
+  EXPECT_EQ(sent.residual_norm_squared(), 2.5);
+  EXPECT_EQ(sent.costs(0).phase(), v1::PHASE_SELECT);
+  EXPECT_EQ(sent.costs(1).phase(), v1::PHASE_APPLY);
+  const v1::SparseStats& stats = sent.sparse();
+  EXPECT_EQ(stats.reductions(), 1u);
+  EXPECT_EQ(stats.selected(), 2u);
+  EXPECT_EQ(stats.region_entries(), 3u);
+  EXPECT_EQ(stats.merged(), 4u);
+  EXPECT_EQ(stats.delivered(), 5u);
+  EXPECT_EQ(stats.largest_part(), 6u);
+  EXPECT_EQ(stats.cuts(), 7u);
+  EXPECT_EQ(stats.thresholds(), 8u);
+  EXPECT_EQ(stats.rebalanced(), 9u);
+  Ready ready;
+  ready.reduced = reduced.reduced;
+  EXPECT_EQ(EncodeWorkerMessage({"job", Term{4}, ready}).ready().sparse().rebalanced(), 9u);
+}
+
 TEST(TrainingCodecTest, WritesWhatAReturningWorkerHas) {
   Hello hello;
   hello.returning = Returning{.round = {6},
@@ -193,12 +251,14 @@ TEST(TrainingCodecTest, WritesWhatAReturningWorkerHas) {
   EXPECT_FALSE(EncodeWorkerMessage({"job", Term{}, hello}).hello().returning().finite());
 }
 
-TEST(TrainingCodecTest, WritesThatMomentsWereZeroed) {
+TEST(TrainingCodecTest, WritesWithWhichMomentsAndResidualAMemberBegins) {
   Formed formed;
   formed.group = {3};
   EXPECT_FALSE(EncodeWorkerMessage({"job", Term{1}, formed}).formed().moments_zeroed());
   formed.moments_zeroed = true;
   EXPECT_TRUE(EncodeWorkerMessage({"job", Term{1}, formed}).formed().moments_zeroed());
+  formed.residual_norm_squared = 1.5;
+  EXPECT_EQ(EncodeWorkerMessage({"job", Term{1}, formed}).formed().residual_norm_squared(), 1.5);
 }
 
 }  // namespace

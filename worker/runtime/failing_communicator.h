@@ -14,8 +14,8 @@ namespace rondo::worker {
 
 class FailingCommunicator final : public Communicator {
  public:
-  // All members have one for the same `step` and `phase`. That all-reduce fails at those with
-  // `fails`, once the others have its result.
+  // All members have one for the same `step` and `phase`. That all-reduce, or all-gather-v, fails
+  // at those with `fails`, once the others have its result.
   FailingCommunicator(std::unique_ptr<Communicator> inner, int64_t step, rondo::Phase phase,
                       bool fails)
       : inner_(std::move(inner)), step_(step), phase_(phase), fails_(fails) {}
@@ -24,13 +24,7 @@ class FailingCommunicator final : public Communicator {
   int size() const override { return inner_->size(); }
   absl::Status AllReduceSum(const CallId& call, DeviceSpan<float> data,
                             absl::Duration timeout) override {
-    const absl::Status done = inner_->AllReduceSum(call, data, timeout);
-    if (!done.ok() || call.attempt_or_step != step_ || call.phase != phase_) return done;
-    uint64_t here = 1;
-    const absl::Status met = inner_->AllReduceSum(
-        {call.round, call.attempt_or_step, rondo::Phase::kFlags}, std::span(&here, 1), timeout);
-    if (!fails_) return absl::OkStatus();
-    return met.ok() ? absl::UnavailableError("the connection to rank 0 broke") : met;
+    return Struck(call, inner_->AllReduceSum(call, data, timeout), timeout);
   }
   absl::Status AllReduceSum(const CallId& call, std::span<uint64_t> data,
                             absl::Duration timeout) override {
@@ -42,7 +36,7 @@ class FailingCommunicator final : public Communicator {
   }
   absl::Status AllGatherV(const CallId& call, ConstByteSpan mine, std::span<const int64_t> sizes,
                           ByteSpan all, absl::Duration timeout) override {
-    return inner_->AllGatherV(call, mine, sizes, all, timeout);
+    return Struck(call, inner_->AllGatherV(call, mine, sizes, all, timeout), timeout);
   }
   absl::Status AllToAllV(const CallId& call, std::span<const ConstByteSpan> send,
                          std::span<const ByteSpan> receive, absl::Duration timeout) override {
@@ -64,6 +58,15 @@ class FailingCommunicator final : public Communicator {
   TrafficCounters Counters() const override { return inner_->Counters(); }
 
  private:
+  absl::Status Struck(const CallId& call, const absl::Status& done, absl::Duration timeout) {
+    if (!done.ok() || call.attempt_or_step != step_ || call.phase != phase_) return done;
+    uint64_t here = 1;
+    const absl::Status met = inner_->AllReduceSum(
+        {call.round, call.attempt_or_step, rondo::Phase::kFlags}, std::span(&here, 1), timeout);
+    if (!fails_) return absl::OkStatus();
+    return met.ok() ? absl::UnavailableError("the connection to rank 0 broke") : met;
+  }
+
   const std::unique_ptr<Communicator> inner_;
   const int64_t step_;
   const rondo::Phase phase_;

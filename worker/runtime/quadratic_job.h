@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "worker/collectives/sparse/sparse_allreduce.h"
 #include "worker/data/dataset.h"
 #include "worker/engine/engine.h"
 #include "worker/engine/layout.h"
@@ -115,6 +116,7 @@ struct QuadraticOptions {
   float initial = 3.0f;
   bool tail_used = true;
   uint64_t partial_every = 0;
+  SparseSelect select = SparseSelect::kExact;
 };
 
 inline LoadedJob MakeQuadraticJob(const QuadraticOptions& options) {
@@ -124,6 +126,7 @@ inline LoadedJob MakeQuadraticJob(const QuadraticOptions& options) {
   job.spec.state_policy = options.policy;
   job.spec.shuffle = false;
   job.spec.partial_every = options.partial_every;
+  job.spec.select = options.select;
   job.engine = std::make_unique<QuadraticEngine>(options.spoiled_step, options.tail_used);
   for (int64_t d = 0; d < kWidth; ++d) job.engine->parameters().data[d] = options.initial;
   job.optimizer = rondo::Optimizer::Create(options.optimizer, job.engine->layout()).value();

@@ -21,34 +21,60 @@ struct State {
   std::vector<float> velocity;
   int64_t steps = 0;
   uint64_t hash = 0;
+  std::vector<float> residual;
   bool operator==(const State&) const = default;
 };
 
-State StateOf(TestWorker& worker, const Ready& ready) {
-  return {worker.parameters(), worker.velocity(), worker.optimizer().step_count(),
-          ready.reduced.state_hash};
+// Of each member.
+std::vector<State> StatesOf(TestWorkers& workers, const std::vector<Ready>& ready) {
+  std::vector<State> states;
+  for (int rank = 0; rank < workers.size(); ++rank) {
+    TestWorker& worker = workers[rank];
+    states.push_back({worker.parameters(), worker.velocity(), worker.optimizer().step_count(),
+                      ready[rank].reduced.state_hash, workers.ResidualOf(rank)});
+  }
+  return states;
 }
 
-class RepairTest : public testing::TestWithParam<double> {  // clip_norm
+struct Case {
+  const char* name;
+  double clip_norm = 0;
+  Collective collective = Collective::kRing;
+};
+
+class RepairTest : public testing::TestWithParam<Case> {
  protected:
   QuadraticOptions Options() const {
     QuadraticOptions options;
     options.optimizer.momentum = 0.5;
-    options.optimizer.clip_norm = GetParam();
+    options.optimizer.clip_norm = GetParam().clip_norm;
     return options;
   }
 
-  State Undisturbed(int members) const {
-    TestWorkers workers(members, Options());
+  struct Group : TestWorkers {
+    Group(const std::vector<QuadraticOptions>& options, Collective used) : TestWorkers(options) {
+      collective = used;
+    }
+  };
+  Group Members(int members) const {
+    return Group(std::vector<QuadraticOptions>(members, Options()), GetParam().collective);
+  }
+
+  std::vector<State> Undisturbed(int members) const {
+    Group workers = Members(members);
     workers.Start();
-    const std::vector<Ready> ready = workers.Train(1, 1, Mode::kParallel, 0, kLength);
-    return StateOf(workers[0], ready[0]);
+    return StatesOf(workers, workers.Train(1, 1, Mode::kParallel, 0, kLength));
+  }
+
+  // Where a step's last bytes come.
+  static rondo::Phase StepPhase() {
+    return GetParam().collective == Collective::kRing ? rondo::Phase::kGradients
+                                                      : rondo::Phase::kSparseGather;
   }
 
   // All train; `failing` lack the result of `step`, which the others have. What each says.
   static std::vector<Failed> TrainWithFailure(TestWorkers& workers, std::vector<int> failing,
-                                              int64_t step,
-                                              rondo::Phase phase = rondo::Phase::kGradients) {
+                                              int64_t step, rondo::Phase phase = StepPhase()) {
     for (const int i : failing) workers[i].groups().fails_here = true;
     for (int rank = 0; rank < workers.size(); ++rank) {
       workers[rank].groups().fails_at = step;
@@ -82,7 +108,7 @@ constexpr StateNeed kHolds = StateNeed::kHolds;
 constexpr StateNeed kStep = StateNeed::kStep;
 
 TEST_P(RepairTest, AMemberAheadGivesItsResultAndAllEndWithTheBitsOfTheUndisturbedRun) {
-  TestWorkers workers(3, Options());
+  Group workers = Members(3);
   const std::vector<Failed> failed = TrainWithFailure(workers, {1}, 2);
   EXPECT_EQ(failed[0].step, 3u);
   EXPECT_EQ(failed[1].step, 2u);
@@ -97,22 +123,21 @@ TEST_P(RepairTest, AMemberAheadGivesItsResultAndAllEndWithTheBitsOfTheUndisturbe
   }
   EXPECT_GT(formed[1].transfer_bytes, 0u);
   const std::vector<Ready> ready = workers.Train(2, 1, Mode::kParallel, 3, kLength - 3);
-  const State undisturbed = Undisturbed(3);
-  for (int rank = 0; rank < 3; ++rank) EXPECT_EQ(StateOf(workers[rank], ready[rank]), undisturbed);
+  EXPECT_EQ(StatesOf(workers, ready), Undisturbed(3));
 }
 
 // What it is given leaves its samples of that step out.
 TEST_P(RepairTest, AMemberSaysThatItIsNotFiniteInAStepThatFails) {
   std::vector<QuadraticOptions> options(3, Options());
   options[1].spoiled_step = 2;
-  TestWorkers workers(options);
+  Group workers(options, GetParam().collective);
   const std::vector<Failed> failed = TrainWithFailure(workers, {1}, 2);
   EXPECT_TRUE(failed[0].finite);
   EXPECT_FALSE(failed[1].finite);
 }
 
 TEST_P(RepairTest, AReceivedResultCanBeGivenOn) {
-  TestWorkers workers(3, Options());
+  Group workers = Members(3);
   TrainWithFailure(workers, {1, 2}, 2);
   // The first repair reaches only worker 1. Then worker 0 dies.
   Assemble first = Repair(workers, 2, 2, {kHolds, kStep, kStep}, 0);
@@ -132,17 +157,17 @@ TEST_P(RepairTest, AReceivedResultCanBeGivenOn) {
 }
 
 TEST_P(RepairTest, AStepIsFinishedOnceHoweverOftenItsResultComes) {
-  TestWorkers workers(3, Options());
+  Group workers = Members(3);
   TrainWithFailure(workers, {1}, 2);
   workers.Form(Repair(workers, 2, 2, {kHolds, kStep, kHolds}, 0));
   const std::vector<Formed> again = workers.Form(Repair(workers, 3, 2, {kHolds, kStep, kHolds}, 2));
   EXPECT_EQ(again[1].step, 3u);
   const std::vector<Ready> ready = workers.Train(3, 1, Mode::kParallel, 3, kLength - 3);
-  EXPECT_EQ(StateOf(workers[1], ready[1]), Undisturbed(3));
+  EXPECT_EQ(StatesOf(workers, ready), Undisturbed(3));
 }
 
 TEST_P(RepairTest, AFailedAveragingOfBuffersIsRepeatedByAnOrderWithoutSteps) {  // Rule 19.
-  TestWorkers workers(3, Options());
+  Group workers = Members(3);
   const std::vector<Failed> failed =
       TrainWithFailure(workers, {0}, kLength, rondo::Phase::kBuffers);
   for (const Failed& each : failed) EXPECT_EQ(each.step, kLength);
@@ -150,12 +175,11 @@ TEST_P(RepairTest, AFailedAveragingOfBuffersIsRepeatedByAnOrderWithoutSteps) {  
       workers.Form(Repair(workers, 2, kLength, {kHolds, kHolds, kHolds}, 0));
   for (const Formed& each : formed) EXPECT_EQ(each.step, kLength);
   const std::vector<Ready> ready = workers.Train(2, 1, Mode::kParallel, kLength, 0);
-  const State undisturbed = Undisturbed(3);
-  for (int rank = 0; rank < 3; ++rank) EXPECT_EQ(StateOf(workers[rank], ready[rank]), undisturbed);
+  EXPECT_EQ(StatesOf(workers, ready), Undisturbed(3));
 }
 
 TEST_P(RepairTest, SurvivorsGoOnWithoutTheOneThatDied) {
-  TestWorkers workers(3, Options());
+  Group workers = Members(3);
   TrainWithFailure(workers, {1, 2}, 3);
   Assemble assemble = Repair(workers, 2, 3, {kHolds, kHolds, kHolds}, 0);
   assemble.members.erase(assemble.members.begin());
@@ -172,7 +196,7 @@ TEST_P(RepairTest, SurvivorsGoOnWithoutTheOneThatDied) {
 }
 
 TEST_P(RepairTest, AnOrderThatBeginsElsewhereThanTheMemberStandsFails) {
-  TestWorkers workers(2, Options());
+  Group workers = Members(2);
   TrainWithFailure(workers, {1}, 2);
   workers.Form(Repair(workers, 2, 2, {kHolds, kHolds}, 0));
   workers[0].Do(Train{workers.MakeOrder(2, 1, Mode::kParallel, 2, 3, 0)});
@@ -181,7 +205,12 @@ TEST_P(RepairTest, AnOrderThatBeginsElsewhereThanTheMemberStandsFails) {
   EXPECT_EQ(failed.cause, FailureCause::kInternal);
 }
 
-INSTANTIATE_TEST_SUITE_P(ClipNorm, RepairTest, testing::Values(0.0, 0.05));
+INSTANTIATE_TEST_SUITE_P(Cases, RepairTest,
+                         testing::Values(Case{"Ring"}, Case{"RingClipped", 0.05},
+                                         Case{"Sparse", 0, Collective::kSparse},
+                                         Case{"SparseClipped", 0.05, Collective::kSparse},
+                                         Case{"TopkGather", 0, Collective::kTopkGather}),
+                         [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace rondo::worker

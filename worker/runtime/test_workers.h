@@ -22,6 +22,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "common/clock.h"
+#include "common/safetensors.h"
 #include "worker/collectives/tcp/tcp_listener.h"
 #include "worker/collectives/tcp/tcp_mesh.h"
 #include "worker/runtime/failing_communicator.h"
@@ -260,6 +261,28 @@ class TestWorkers {
       workers_[rank]->Do(Save{SaveNow{{group}, {round}, step, kinds}});
       workers_[rank]->Await<SaveDone>();
     }
+  }
+  // Of a local file or partial that is kept; empty: it has none.
+  std::vector<float> KeptResidual(uint64_t step, const std::string& name) {
+    const std::string path = (std::filesystem::path(testing::TempDir()) /
+                              ("kept" + std::to_string(reinterpret_cast<uintptr_t>(this)) + name))
+                                 .string();
+    std::ofstream(path, std::ios::binary) << files_->at({step, name});
+    const SafetensorsHeader header = ReadSafetensorsHeader(path).value();
+    std::vector<float> residual;
+    for (const SafetensorsEntry& entry : header.entries) {
+      if (entry.name != "residual") continue;
+      residual.resize(static_cast<size_t>(entry.elements));
+      EXPECT_TRUE(
+          ReadSafetensorsData(path, header, entry, SafetensorsType::kF32, residual.data()).ok());
+    }
+    return residual;
+  }
+  // What the member at `rank` has now; it saves its local file as that of `step`.
+  std::vector<float> ResidualOf(int rank, uint64_t step = 1'000'000) {
+    workers_[rank]->Do(Save{SaveNow{{1}, {1}, step, {StateFile::kLocal}}});
+    workers_[rank]->Await<SaveDone>();
+    return KeptResidual(step, "local-w" + std::to_string(rank));
   }
   std::vector<Ready> Train(uint64_t group, uint64_t round, Mode mode, uint64_t first_step,
                            uint64_t length) {
