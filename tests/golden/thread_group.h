@@ -1,0 +1,198 @@
+// For tests: the members of a parallel job on the digits in one process, connected over loopback:
+// engine, optimizer, gradient reducer and residuals as a worker's loop has them.
+#ifndef RONDO_TESTS_GOLDEN_THREAD_GROUP_H_
+#define RONDO_TESTS_GOLDEN_THREAD_GROUP_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/status_macros.h"
+#include "common/status_matchers.h"
+#include "kernels/span.h"
+#include "tests/golden/golden_case.h"
+#include "worker/collectives/communicator.h"
+#include "worker/collectives/tcp/loopback_group.h"
+#include "worker/core/messages.h"
+#include "worker/core/permutation.h"
+#include "worker/core/sampler.h"
+#include "worker/data/batch.h"
+#include "worker/data/dataset.h"
+#include "worker/data/idx.h"
+#include "worker/engine/create_engine.h"
+#include "worker/engine/engine.h"
+#include "worker/engine/layout.h"
+#include "worker/engine/optimizer.h"
+#include "worker/runtime/error_feedback.h"
+#include "worker/runtime/gradient_reducer.h"
+#include "worker/runtime/mean_step.h"
+#include "worker/runtime/member_state.h"
+
+namespace rondo {
+
+inline constexpr char kDigits[] = "deploy/jobs/digits/";
+
+inline std::unique_ptr<Dataset> OpenDigits(const std::string& split, double divisor) {
+  return std::move(OpenIdxDataset(kDigits + split + "-images-idx3-ubyte",
+                                  kDigits + split + "-labels-idx1-ubyte", divisor))
+      .value();
+}
+
+inline EngineOptions OptionsOf(const GoldenCase& golden) {
+  EngineOptions options{.model = golden.model == "mlp" ? ModelKind::kMlp : ModelKind::kConvnet,
+                        .layers = {64, 128, 64, 10},
+                        .seed = golden.seed,
+                        .input_shape = {1, 8, 8},
+                        .class_count = 10};
+  options.init_path = golden.init_path;
+  return options;
+}
+
+class GroupMember {
+ public:
+  GroupMember(const GoldenCase& golden, int64_t rank, int64_t samples, EpochOrders* orders)
+      : state_(Make(golden), Optimize(golden), StatePolicy::kLocal),
+        reducer_(state_.engine().parameters().size, Ends(), &state_.feedback()),
+        sampler_(
+            std::move(Sampler::Create(Runs(golden, rank, samples), golden.steps, orders)).value()) {
+    worker::Order order;
+    order.mode = worker::Mode::kParallel;
+    order.collective = golden.density > 0 ? worker::Collective::kSparse : worker::Collective::kRing;
+    order.density = golden.density;
+    EXPECT_OK(state_.feedback().BeginOrder(order));
+  }
+
+  Engine& engine() { return state_.engine(); }
+  worker::ErrorFeedback& feedback() { return state_.feedback(); }
+
+  // The batch loss before the step.
+  double ComputeGradient(const Dataset& train, int64_t step) {
+    StepSamples samples = sampler_.Samples(step);
+    train.Load(samples.samples, &batch_);
+    batch_.positions = std::move(samples.positions);
+    const absl::StatusOr<GradientResult> result = engine().ComputeGradient(batch_, step);
+    EXPECT_OK(result);
+    return result->loss;
+  }
+
+  absl::Status ReduceAndStep(int64_t step, double rate, Communicator* group) {
+    const CallId call{.round = 1, .attempt_or_step = step, .phase = Phase::kGradients};
+    RETURN_IF_ERROR(
+        reducer_
+            .Reduce(call, {.values = engine().gradients(), .has_gradient = engine().has_gradient()},
+                    absl::Seconds(60), group)
+            .status());
+    return worker::StepWithMean(rate, &reducer_, &state_);
+  }
+
+ private:
+  static std::unique_ptr<Engine> Make(const GoldenCase& golden) {
+    return std::move(CreateEngine(OptionsOf(golden))).value();
+  }
+  static std::unique_ptr<Optimizer> Optimize(const GoldenCase& golden) {
+    return std::move(Optimizer::Create(golden.optimizer, Make(golden)->layout())).value();
+  }
+  std::vector<int64_t> Ends() {
+    std::vector<int64_t> ends;
+    for (const LayoutEntry& entry : engine().layout().parameters) {
+      ends.push_back(entry.offset + entry.size);
+    }
+    return ends;
+  }
+  static std::vector<SampleRun> Runs(const GoldenCase& golden, int64_t rank, int64_t samples) {
+    const int64_t global = golden.workers * golden.batch_per_worker;
+    const int64_t steps_an_epoch = samples / global;
+    std::vector<SampleRun> runs;
+    for (int64_t step = 0; step < golden.steps; step += steps_an_epoch) {
+      runs.push_back({.epoch = step / steps_an_epoch,
+                      .first_position = rank,
+                      .count = golden.batch_per_worker,
+                      .stride = golden.workers,
+                      .steps = std::min(steps_an_epoch, golden.steps - step),
+                      .advance = global});
+    }
+    return runs;
+  }
+
+  worker::MemberState state_;
+  worker::GradientReducer reducer_;
+  Sampler sampler_;
+  Batch batch_;
+};
+
+// K members that share a data set, each with its collective in a thread.
+class ThreadGroup {
+ public:
+  explicit ThreadGroup(const GoldenCase& golden)
+      : golden_(golden),
+        train_(OpenDigits("train", golden.pixel_divisor)),
+        orders_(golden.shuffle_seed, train_->size(), golden.shuffle),
+        network_(
+            std::move(LoopbackGroup::Make({.ranks = static_cast<int>(golden.workers)})).value()) {
+    for (int64_t rank = 0; rank < golden.workers; ++rank) {
+      members_.push_back(std::make_unique<GroupMember>(golden, rank, train_->size(), &orders_));
+    }
+  }
+
+  GroupMember& member(int64_t rank) { return *members_[static_cast<size_t>(rank)]; }
+
+  // Returns the mean over steps and members of the batch loss. Without feedback residuals are
+  // dropped after each step.
+  double RunRound(int64_t start, int64_t length, bool feedback = true) {
+    double losses = 0;
+    for (int64_t step = start; step < start + length; ++step) {
+      for (const auto& member : members_) losses += member->ComputeGradient(*train_, step);
+      const auto statuses = network_->Run([&](Communicator& group) {
+        return member(group.rank()).ReduceAndStep(step, GoldenRate(golden_, step), &group);
+      });
+      for (const absl::Status& status : statuses) EXPECT_OK(status);
+      for (const auto& member : members_) {
+        const DeviceSpan<float> residual = member->feedback().residual();
+        if (!feedback) std::fill(residual.data, residual.data + residual.size, 0.0f);
+      }
+    }
+    return losses / static_cast<double>(length * golden_.workers);
+  }
+
+  double ResidualNorm() {
+    double sum = 0;
+    for (const auto& member : members_) sum += member->feedback().NormSquared().value();
+    return sum;
+  }
+
+  std::vector<float> Parameters(int64_t rank) {
+    const DeviceSpan<float> span = member(rank).engine().parameters();
+    return {span.data, span.data + span.size};
+  }
+
+  // Of the test split.
+  Evaluation Evaluate() {
+    const std::unique_ptr<Dataset> test = OpenDigits("test", golden_.pixel_divisor);
+    std::vector<int64_t> all(static_cast<size_t>(test->size()));
+    for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
+    Batch batch;
+    test->Load(all, &batch);
+    const absl::StatusOr<Evaluation> evaluation = member(0).engine().Evaluate(batch);
+    EXPECT_OK(evaluation);
+    return *evaluation;
+  }
+
+ private:
+  const GoldenCase& golden_;
+  const std::unique_ptr<Dataset> train_;
+  EpochOrders orders_;
+  const std::unique_ptr<LoopbackGroup> network_;
+  std::vector<std::unique_ptr<GroupMember>> members_;
+};
+
+}  // namespace rondo
+
+#endif  // RONDO_TESTS_GOLDEN_THREAD_GROUP_H_
