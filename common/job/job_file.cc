@@ -84,7 +84,7 @@ v1::Job ReadJob(const YamlNode* tree, std::optional<int64_t> workers, ReadLog* l
   ReadSchedule(root, log, job.mutable_schedule());
   ReadSync(root, log, job.mutable_sync());
   ReadCollective(root, log, job.mutable_collective());
-  ReadState(root, log, job.mutable_state());
+  ReadState(root, log, &job);
   ReadWorkers(root, log, workers, &job);
   ReadCheckpoint(root, log, job.mutable_checkpoint());
   ReadEvaluate(root, log, &job);

@@ -15,6 +15,7 @@ constexpr RealRange kSeconds = {.min = 0, .max = 604'800};
 // A thousandth: nothing here is told apart in less, and a limit near zero is always over.
 constexpr double kSecondsMin = 0.001;
 constexpr RealRange kSomeSeconds = {.min = kSecondsMin, .max = 604'800};
+constexpr double kDenseWins = 1.0 / 3;  // Above this share the dense ring sends less, or as much.
 constexpr IntRange kSteps = {.min = 0, .max = kJobStepsMax};
 
 // 0 says "not at all".
@@ -53,6 +54,31 @@ void ReadCoolDown(Section& section, v1::Workers* workers) {
   }
 }
 
+// The density's way down to its value.
+void ReadDensityWarmUp(Section& section, v1::Collective* collective) {
+  const bool used = collective->kind() == v1::COLLECTIVE_KIND_SPARSE ||
+                    collective->kind() == v1::COLLECTIVE_KIND_TOPK_GATHER;
+  const std::string kind = collective->kind() == v1::COLLECTIVE_KIND_AUTO
+                               ? "kind: auto, which compares at one density"
+                               : "kind: ring";
+  const auto steps = section.Int("warmup_steps", kSteps);
+  const auto from = section.Real("warmup_density", {.min = 0, .above_min = true, .max = 1});
+  collective->set_warmup_steps(
+      ValueIfUsed<int64_t>(section, "warmup_steps", steps, 0, used, kind));
+  collective->set_warmup_density(
+      ValueIfUsed(section, "warmup_density", from, collective->density(), used, kind));
+  if (!used) return;
+  if (collective->warmup_steps() > 0 && !from) {
+    section.Fail("warmup_density",
+                 "is missing: warmup_density: SHARE (the density of the first step, as 0.25)");
+  } else if (collective->warmup_steps() == 0 && from) {
+    section.Fail("warmup_density", "needs warmup_steps greater than 0");
+  } else if (collective->warmup_density() < collective->density()) {
+    section.Fail("warmup_density",
+                 fmt::format("must be at least density, which is {}", collective->density()));
+  }
+}
+
 }  // namespace
 
 void ReadCollective(Section& root, ReadLog* log, v1::Collective* collective) {
@@ -61,24 +87,34 @@ void ReadCollective(Section& root, ReadLog* log, v1::Collective* collective) {
       section
           .Word<v1::CollectiveKind>("kind", {{"ring", v1::COLLECTIVE_KIND_RING},
                                              {"sparse", v1::COLLECTIVE_KIND_SPARSE},
-                                             {"auto", v1::COLLECTIVE_KIND_AUTO}})
+                                             {"auto", v1::COLLECTIVE_KIND_AUTO},
+                                             {"topk_gather", v1::COLLECTIVE_KIND_TOPK_GATHER}})
           .value_or(v1::COLLECTIVE_KIND_RING));
-  const bool sparse = collective->kind() != v1::COLLECTIVE_KIND_RING;
+  const bool ring = collective->kind() == v1::COLLECTIVE_KIND_RING;
+  const bool gather = collective->kind() == v1::COLLECTIVE_KIND_TOPK_GATHER;
   const auto density = section.Real("density", {.min = 0, .above_min = true, .max = 1});
-  collective->set_density(ValueIfUsed(section, "density", density, 0.0, sparse, "kind: ring"));
+  collective->set_density(ValueIfUsed(section, "density", density, 0.0, !ring, "kind: ring"));
+  if (!ring) section.Require("density", "density: SHARE (the selected share, as 0.01)");
+  if (collective->density() > kDenseWins) {
+    section.Warn("density",
+                 "an entry is an index and a value, and travels twice: above about a third of the "
+                 "elements kind: ring sends less");
+  }
   const auto select = section.Word<v1::SelectMode>(
       "select", {{"exact", v1::SELECT_MODE_EXACT}, {"threshold", v1::SELECT_MODE_THRESHOLD}});
-  if (sparse) {
-    section.Require("density", "density: SHARE (the selected share of the elements, as 0.01)");
+  if (select && (ring || gather)) {
+    section.Fail("select", fmt::format("is not used by kind: {}: remove it",
+                                       ring ? "ring" : "topk_gather, which is always exact"));
+  } else if (!ring && !gather) {
     collective->set_select(select.value_or(v1::SELECT_MODE_EXACT));
-  } else if (select) {
-    section.Fail("select", "is not used by kind: ring: remove it");
   }
+  ReadDensityWarmUp(section, collective);
   section.Finish();
 }
 
-void ReadState(Section& root, ReadLog* log, v1::State* state) {
+void ReadState(Section& root, ReadLog* log, v1::Job* job) {
   Section section(root.Map("state"), "state", log);
+  v1::State* state = job->mutable_state();
   state->set_optimizer(section
                            .Word<v1::OptimizerStatePolicy>(
                                "optimizer", {{"local", v1::OPTIMIZER_STATE_POLICY_LOCAL},
@@ -88,6 +124,12 @@ void ReadState(Section& root, ReadLog* log, v1::State* state) {
   state->set_buffers(
       section.Word<v1::BufferPolicy>("buffers", {{"average", v1::BUFFER_POLICY_AVERAGE}})
           .value_or(v1::BUFFER_POLICY_AVERAGE));
+  if (state->optimizer() == v1::OPTIMIZER_STATE_POLICY_AVERAGE &&
+      job->collective().kind() != v1::COLLECTIVE_KIND_RING) {
+    section.Warn("optimizer",
+                 "average sends the optimizer's moments whole at each sync of a local round, which "
+                 "costs what a sparse collective saves; local and reset send none");
+  }
   section.Finish();
 }
 

@@ -137,8 +137,14 @@ void AddRunning(const v1::Job& job, Keys* keys) {
                      Word("COLLECTIVE_KIND_", v1::CollectiveKind_Name(collective.kind())));
   if (collective.kind() != v1::COLLECTIVE_KIND_RING) {
     keys->emplace_back("collective.density", Real(collective.density()));
+  }
+  if (collective.select() != v1::SELECT_MODE_UNSPECIFIED) {
     keys->emplace_back("collective.select",
                        Word("SELECT_MODE_", v1::SelectMode_Name(collective.select())));
+  }
+  if (collective.warmup_steps() > 0) {
+    keys->emplace_back("collective.warmup_steps", fmt::format("{}", collective.warmup_steps()));
+    keys->emplace_back("collective.warmup_density", Real(collective.warmup_density()));
   }
   keys->emplace_back(
       "state.optimizer",

@@ -25,7 +25,7 @@ void ReadSchedule(Section& root, ReadLog* log, v1::Schedule* schedule);
 void ReadSync(Section& root, ReadLog* log, v1::Sync* sync);
 // job_running.cc. Workers' default maximum depends on the batch, evaluation on the data.
 void ReadCollective(Section& root, ReadLog* log, v1::Collective* collective);
-void ReadState(Section& root, ReadLog* log, v1::State* state);
+void ReadState(Section& root, ReadLog* log, v1::Job* job);
 // `given`: of --workers.
 void ReadWorkers(Section& root, ReadLog* log, std::optional<int64_t> given, v1::Job* job);
 void ReadCheckpoint(Section& root, ReadLog* log, v1::Checkpoint* checkpoint);

@@ -42,6 +42,7 @@ Assembly BeginAssembly(Assemble message, absl::Time now, absl::Duration limit) {
   assembly.blobs.resize(message.members.size());
   assembly.formed.resize(message.members.size());
   assembly.stand_at.resize(message.members.size());
+  assembly.residuals.resize(message.members.size());
   assembly.began = now;
   assembly.deadline = now + limit;
   message.limit_seconds = absl::ToDoubleSeconds(limit);

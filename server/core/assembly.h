@@ -31,6 +31,7 @@ struct Assembly {
   std::vector<std::optional<std::string>> blobs;  // By rank.
   std::vector<std::optional<uint64_t>> formed;    // By rank: state hash.
   std::vector<uint64_t> stand_at;                 // By rank: the next step; of a repair.
+  std::vector<double> residuals;                  // By rank: squared norm of what it goes on with.
   bool meshed = false;
   absl::Time began;
   absl::Time deadline;

@@ -90,6 +90,11 @@ void Fold(const CommitRecord& record, History& history) {
   const auto steps = static_cast<double>(std::max<uint64_t>(1, record.length));
   committed.step_seconds = record.step_seconds / steps;
   committed.reduce_seconds = record.reduce_seconds;
+  committed.residuals.clear();
+  for (const ResidualNorm& residual : record.residuals) {
+    committed.residuals[residual.worker] = residual.norm_squared;
+  }
+  AddTrial(record, &history.trials);
   history.commits[record.round] = {record.group, record.attempt, record.state_hash};
   if (history.commits.size() > kCommitsKept) history.commits.erase(history.commits.begin());
   history.restored.clear();
@@ -142,7 +147,13 @@ void Fold(const RewindRecord& record, History& history) {
   }
 }
 
-void Fold(const NoticeRecord&, History&) {}
+void Fold(const NoticeRecord& record, History& history) {
+  if (record.kind != kResidualZeroed) return;
+  CommittedState& committed = history.committed;
+  committed.residuals.erase(record.worker);
+  ++committed.residuals_lost;
+  committed.residual_lost_norm_squared += record.residual_norm_squared;
+}
 
 void Fold(const RequestRecord& record, History& history) {
   switch (record.kind) {

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/ids.h"
+#include "server/core/collective.h"
 #include "server/core/messages.h"
 #include "server/core/plan.h"
 #include "server/core/records.h"
@@ -30,6 +31,10 @@ struct CommittedState {
   std::vector<Member> contributors;  // Whose steps are in it.
   double step_seconds = 0;           // One step's, of the slowest member.
   double reduce_seconds = 0;
+  // By worker: squared norms of residuals that are not zero, as last reported (rule 9).
+  std::map<std::string, double> residuals;
+  uint64_t residuals_lost = 0;  // Zeroed before they were delivered,
+  double residual_lost_norm_squared = 0;  // and the sum of those.
 };
 
 // What names a staged result.
@@ -87,6 +92,7 @@ struct History {
   std::optional<std::string> pause;  // A user's reason to rest at the next border.
   // Who was asked to go; a later incarnation that a group takes in is welcome.
   std::map<std::string, Incarnation> drains;
+  CollectiveTrials trials;  // Also of rounds that were undone.
   JobTotals totals;
   std::optional<EndRecord> end;  // The run has ended, and no later term has begun.
 };

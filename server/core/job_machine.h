@@ -24,6 +24,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/ids.h"
+#include "server/core/collective.h"
 #include "server/core/discipline.h"
 #include "server/core/history.h"
 #include "server/core/messages.h"
@@ -71,8 +72,7 @@ struct MachineConfig {
   uint64_t batch_per_worker = 0;
   bool shuffle = false;
   Device device = Device::kCpu;
-  Collective collective = Collective::kRing;
-  double density = 0;
+  CollectiveConfig collective;
   uint64_t workers_min = 1;
   uint64_t workers_max = 1;
   // The first group forms when exactly so many are ready, whatever min, max and wait say; 0: by
@@ -265,6 +265,10 @@ struct StatusView {
   uint64_t parameters = 0;
   uint64_t samples_dropped = 0;
   std::optional<uint64_t> checkpoint_step;
+  CollectiveDecision collective;  // Of the open round, else of the next.
+  std::string collective_text;    // Of kind auto.
+  double residual_norm_squared = 0;    // Of all residuals together, as last reported.
+  uint64_t residuals_undelivered = 0;  // So many were zeroed before they were delivered.
 };
 
 enum class WorkerState { kPreparing, kCandidate, kMember, kAway, kLost, kLeft, kRefused };

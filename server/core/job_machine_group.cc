@@ -248,6 +248,7 @@ void JobMachine::Impl::On(Worker& worker, const Formed& message) {
   if (!rank || assembly_->formed[*rank]) return;
   assembly_->formed[*rank] = message.state_hash;
   assembly_->stand_at[*rank] = message.step;
+  assembly_->residuals[*rank] = message.residual_norm_squared;
   if (!message.moments_zeroed) return;
   Note(std::string(kMomentsZeroed),
        fmt::format("the optimizer's moments of {} were not finite and nobody in group {} had good "
@@ -322,6 +323,7 @@ bool JobMachine::Impl::FormedGroup() {
   group_ = assembly_->group;
   const bool retry = assembly_->message.purpose == Purpose::kRetry;
   const bool resumes = assembly_->message.members.front().need == StateNeed::kPartial;
+  TellLostInForming();
   if (!retry) {
     if (!committed_.round) committed_.state_hash = *ExpectedHash(*assembly_);
     for (const Member& member : group_->members) {

@@ -12,6 +12,7 @@
 //   job_machine_round    order, ready, reduce, commit
 //   job_machine_parallel the parallel round, to its border
 //   job_machine_repair   a parallel round whose step has failed
+//   job_machine_residual whose residual was lost
 //   job_machine_end      evaluation, checkpoint, the end
 //   job_machine_steer    what users ask for: pause, drain, checkpoint, stop
 //   job_machine_views    what users see
@@ -35,6 +36,7 @@
 #include "server/core/job_machine.h"
 #include "server/core/membership.h"
 #include "server/core/plan.h"
+#include "server/core/residuals.h"
 #include "server/core/round.h"
 #include "server/core/vote.h"
 
@@ -245,6 +247,8 @@ class JobMachine::Impl {
   bool CommitRound(uint64_t hash);
   void CreditContributors(const CommitRecord& commit);
   void ReportCommit(const CommitRecord& commit);
+  void TellLost(const std::vector<LostResidual>& lost);
+  void TellLostInForming();
   bool AbortAttempt(bool split);
   void VoidRound(const std::string& why);
   absl::Duration CollectiveLimit() const;

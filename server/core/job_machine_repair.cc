@@ -272,7 +272,9 @@ bool JobMachine::Impl::FormedRepair() {
   if (!CheckStanding()) return true;
   const std::optional<uint64_t> hash = RepairedHash();
   if (!hash) return RewindAfterSplit();
-  return CheckRepaired(*hash) ? ContinueRound() : true;
+  if (!CheckRepaired(*hash)) return true;
+  TellLostInForming();
+  return ContinueRound();
 }
 
 bool JobMachine::Impl::ContinueRound() {

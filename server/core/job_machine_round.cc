@@ -15,7 +15,11 @@ uint64_t JobMachine::Impl::GlobalBatch(size_t members) const {
 }
 
 absl::Duration JobMachine::Impl::CollectiveLimit() const {
-  return std::max(config_.limits.collective_min, absl::Seconds(4 * committed_.reduce_seconds)) +
+  // While collectives are compared the next one may take as long as the slowest has.
+  const double last = std::max(committed_.reduce_seconds, config_.collective.kind == Collective::kAuto
+                                                              ? SlowestTrial(history_.trials)
+                                                              : 0);
+  return std::max(config_.limits.collective_min, absl::Seconds(4 * last)) +
          config_.limits.report;
 }
 
@@ -27,13 +31,15 @@ RoundMode JobMachine::Impl::NextMode() const {
 
 bool JobMachine::Impl::BeginRound() {
   const size_t count = group_->members.size();
+  const CollectiveDecision collective =
+      DecideCollective(config_.collective, history_.trials, count, committed_.step);
   auto round = DecideOrder(config_.policy, config_.schedule,
                            {.round = history_.last_round.Next(),
                             .group = group_->id,
                             .members = group_->members,
                             .step = committed_.step,
-                            .collective = config_.collective,
-                            .density = config_.density,
+                            .collective = collective.collective,
+                            .density = collective.density,
                             .train_samples = reference_->train_samples,
                             .global_batch = GlobalBatch(count),
                             .ledger = committed_.ledger});
@@ -51,7 +57,9 @@ bool JobMachine::Impl::BeginRound() {
 
 // `round_` is fresh: its order is journaled, then each member gets its part.
 void JobMachine::Impl::IssueOrders() {
+  const bool rewound = history_.rewound;
   Journal(RecordOf(*round_, now_));
+  if (rewound) TellLost(LostWithFiles(round_->members, committed_.residuals));
   const size_t count = round_->members.size();
   for (size_t rank = 0; rank < count; ++rank) {
     Say(*roster_.Find(round_->members[rank].name), OrderFor(*round_, rank));
@@ -277,8 +285,15 @@ bool JobMachine::Impl::DecideAttempt() {
 }
 
 bool JobMachine::Impl::CommitRound(uint64_t hash) {
-  const CommitRecord commit = DecideCommit(*round_, hash, now_);
+  CommitRecord commit = DecideCommit(*round_, hash, now_);
+  ResidualsAfter residuals = DecideResiduals(*round_, hash, committed_.residuals);
+  commit.residuals = std::move(residuals.kept);
+  const bool chosen = FasterOf(history_.trials).has_value();
   Journal(commit);
+  TellLost(residuals.lost);
+  if (config_.collective.kind == Collective::kAuto && !chosen && FasterOf(history_.trials)) {
+    Note(std::string(kCollectiveChosen), TellChoice(config_.collective, history_.trials));
+  }
   CreditContributors(commit);
   ReportCommit(commit);
   ExcludeSick();

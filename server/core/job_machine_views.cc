@@ -68,6 +68,15 @@ StatusView JobMachine::Impl::status(absl::Time now) const {
   view.checksum = committed_.checksum.value();
   view.last_loss = history_.totals.last_loss;
   view.started_at = history_.totals.started_at;
+  const CollectiveDecision open{round_ ? round_->collective : Collective::kRing,
+                                round_ ? round_->density : 0};
+  view.collective = round_ ? open
+                           : DecideCollective(config_.collective, history_.trials,
+                                              group_ ? group_->members.size() : config_.workers_min,
+                                              committed_.step);
+  view.collective_text = TellChoice(config_.collective, history_.trials);
+  for (const auto& [name, norm] : committed_.residuals) view.residual_norm_squared += norm;
+  view.residuals_undelivered = committed_.residuals_lost;
   if (view.step < view.total_steps) {
     const auto step = static_cast<int64_t>(committed_.step);
     view.learning_rate = RateAt(config_.schedule, step);

@@ -16,7 +16,8 @@
 namespace rondo::server {
 
 enum class Device { kCpu, kCuda };
-enum class Collective { kRing, kSparse };
+// kAuto: what a job asks for; its orders have kRing or kSparse.
+enum class Collective { kRing, kSparse, kAuto, kTopkGather };
 
 // ------------------------------------------------------------------------------------------- from
 // a worker
@@ -110,6 +111,7 @@ struct Formed {
   uint64_t transfer_bytes = 0;
   uint64_t step = 0;
   bool moments_zeroed = false;
+  double residual_norm_squared = 0;
 };
 
 enum class Activity {
@@ -131,7 +133,22 @@ struct Progress {
   Activity activity = Activity::kWaiting;
 };
 
-enum class Phase { kReduceScatter, kAllGather, kDoubling, kBuffers, kState, kReduce };
+enum class Phase {
+  kReduceScatter,
+  kAllGather,
+  kDoubling,
+  kBuffers,
+  kState,
+  kReduce,
+  // Of a sparse reduction.
+  kSelect,
+  kAgree,
+  kSplit,
+  kThreshold,
+  kBalance,
+  kGather,
+  kApply
+};
 
 struct PhaseCost {
   Phase phase = Phase::kReduce;
@@ -142,6 +159,19 @@ struct PhaseCost {
   uint64_t calls = 0;
 };
 
+// What sparse reductions came to on one member: sums over them.
+struct SparseStats {
+  uint64_t reductions = 0;
+  uint64_t selected = 0;        // Entries that it gave.
+  uint64_t region_entries = 0;  // That it received for its region, its own among them.
+  uint64_t merged = 0;          // Of its region's sum.
+  uint64_t delivered = 0;       // Of the results; this and the rest are alike on all members.
+  uint64_t largest_part = 0;    // Of the results, in the largest region.
+  uint64_t cuts = 0;            // Reductions before which the regions were cut afresh.
+  uint64_t thresholds = 0;      // Reductions whose global threshold was found, not reused.
+  uint64_t rebalanced = 0;      // Reductions whose parts were dealt out evenly.
+};
+
 // What a reduce gave: part of Reduced (local mode) and of Ready (parallel mode).
 struct ReduceFacts {
   uint64_t state_hash = 0;
@@ -149,6 +179,7 @@ struct ReduceFacts {
   double residual_norm_squared = 0;
   std::vector<PhaseCost> costs;
   double reduce_seconds = 0;
+  std::optional<SparseStats> sparse = {};
 };
 
 struct Ready {

@@ -87,6 +87,12 @@ struct OrderRecord {
   absl::Time at;
 };
 
+// A residual that is not zero, as last reported.
+struct ResidualNorm {
+  std::string worker;
+  double norm_squared = 0;
+};
+
 // The decision that a round's result is the job's state. Everything that `rondo rounds` shows is
 // here.
 struct CommitRecord {
@@ -112,6 +118,17 @@ struct CommitRecord {
   double seconds = 0;
   LedgerState ledger;
   absl::Time at;
+  Collective collective = Collective::kRing;
+  double density = 0;
+  // By phase: bytes and calls of all contributors together, the slowest one's seconds.
+  std::vector<PhaseCost> costs = {};
+  // Sums over contributors; of what is alike on all, one's. Absent when dense.
+  std::optional<SparseStats> sparse = {};
+  uint64_t largest_region = 0;  // Entries of the contributor that received most for its region.
+  // Of those that hold the result, or may.
+  std::vector<ResidualNorm> residuals = {};
+  // That costs, sparse and reduce_seconds are of: fewer than the round's where a step failed.
+  uint64_t reductions = 0;
 };
 
 struct EvaluationRecord {
@@ -151,6 +168,12 @@ struct RewindRecord {
 // The kind of a notice that says whose optimizer moments began at zero (rule 15).
 inline constexpr std::string_view kMomentsZeroed = "moments_zeroed";
 
+// The kind of a notice that says whose residual was not delivered and is zero now (rule 9).
+inline constexpr std::string_view kResidualZeroed = "residual_zeroed";
+
+// The kind of a notice that says which collective was chosen, and why.
+inline constexpr std::string_view kCollectiveChosen = "collective_chosen";
+
 // One line of history for people: kind in snake_case, text in words; the rest for programs.
 struct NoticeRecord {
   absl::Time at;
@@ -159,6 +182,7 @@ struct NoticeRecord {
   RoundId round = {};       // That was open; 0: none.
   std::string worker = {};  // Whom it is about; empty: nobody, or several.
   double seconds = 0;       // That what it tells of has taken; 0: nothing to tell.
+  double residual_norm_squared = 0;  // kResidualZeroed: as last reported.
 };
 
 enum class RequestKind { kPause, kResume, kDrain, kCheckpoint };
@@ -182,6 +206,9 @@ struct EndRecord {
   uint32_t checksum = 0;
   uint64_t samples_unused = 0;
   absl::Time at;
+  // Residuals never delivered: those zeroed in the course of the run and those left at its end.
+  uint64_t residuals_undelivered = 0;
+  double residual_norm_squared = 0;  // Sum over them, as last reported.
 };
 
 using Record = std::variant<TermRecord, ReferenceRecord, GroupRecord, OrderRecord, CommitRecord,

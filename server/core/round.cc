@@ -177,6 +177,46 @@ uint64_t HashRates(const std::vector<double>& rates) {
 
 namespace {
 
+void AddCost(const PhaseCost& cost, std::vector<PhaseCost>* costs) {
+  const auto same = std::find_if(costs->begin(), costs->end(),
+                                 [&](const PhaseCost& c) { return c.phase == cost.phase; });
+  if (same == costs->end()) {
+    costs->push_back(cost);
+    return;
+  }
+  same->bytes_sent += cost.bytes_sent;
+  same->bytes_received += cost.bytes_received;
+  same->header_bytes_sent += cost.header_bytes_sent;
+  same->seconds = std::max(same->seconds, cost.seconds);
+  same->calls += cost.calls;
+}
+
+void AddSparse(const SparseStats& stats, CommitRecord& commit) {
+  if (!commit.sparse) commit.sparse = SparseStats{};
+  SparseStats& sum = *commit.sparse;
+  sum.selected += stats.selected;
+  sum.region_entries += stats.region_entries;
+  sum.merged += stats.merged;
+  // Alike on all that took part in every step; who was not finite in one may have seen fewer.
+  sum.reductions = std::max(sum.reductions, stats.reductions);
+  sum.delivered = std::max(sum.delivered, stats.delivered);
+  sum.largest_part = std::max(sum.largest_part, stats.largest_part);
+  sum.cuts = std::max(sum.cuts, stats.cuts);
+  sum.thresholds = std::max(sum.thresholds, stats.thresholds);
+  sum.rebalanced = std::max(sum.rebalanced, stats.rebalanced);
+  commit.largest_region = std::max(commit.largest_region, stats.region_entries);
+}
+
+// Adds what the reductions cost, as one contributor says.
+void AddReduction(const ReduceFacts& reduced, CommitRecord& commit) {
+  commit.reduce_seconds = std::max(commit.reduce_seconds, reduced.reduce_seconds);
+  for (const PhaseCost& cost : reduced.costs) {
+    commit.bytes_sent += cost.bytes_sent;
+    AddCost(cost, &commit.costs);
+  }
+  if (reduced.sparse) AddSparse(*reduced.sparse, commit);
+}
+
 // Adds what the contributors measured.
 void AddMeasurements(const Round& round, uint64_t hash, absl::Time now, CommitRecord& commit) {
   double loss_sum = 0;
@@ -192,8 +232,7 @@ void AddMeasurements(const Round& round, uint64_t hash, absl::Time now, CommitRe
     }
     if (!contribution.reduced) continue;
     const ReduceFacts& reduced = *contribution.reduced;
-    commit.reduce_seconds = std::max(commit.reduce_seconds, reduced.reduce_seconds);
-    for (const PhaseCost& cost : reduced.costs) commit.bytes_sent += cost.bytes_sent;
+    AddReduction(reduced, commit);
     if (reduced.state_hash != hash) continue;
     commit.parameter_norm_squared = reduced.parameter_norm_squared;
     commit.residual_norm_squared += reduced.residual_norm_squared;
@@ -222,6 +261,9 @@ CommitRecord DecideCommit(const Round& round, uint64_t hash, absl::Time now) {
   commit.first_step = round.first_step - round.so_far.steps;
   commit.length = round.length + round.so_far.steps;
   commit.rate_first = round.rate_first;
+  commit.collective = round.collective;
+  commit.density = round.density;
+  commit.reductions = round.mode == RoundMode::kParallel ? round.length : 1;
   commit.state_hash = hash;
   commit.ledger = round.after;
   commit.at = now;
