@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "server/cli/comm_format.h"
 #include "server/cli/round_format.h"
 #include "server/cli/units.h"
 
@@ -113,6 +114,9 @@ ordered_json ExplanationJson(const v1::RoundExplanation& explanation) {
                       {"length_text", explanation.length_text()},
                       {"rate_first", explanation.rate_first()},
                       {"length_wanted", explanation.length_wanted()},
+                      {"collective", CollectiveName(explanation.collective())},
+                      {"density", explanation.density()},
+                      {"collective_text", explanation.collective_text()},
                       {"orders", explanation.orders()},
                       {"members", ordered_json::array()},
                       {"contributors", ordered_json::array()},
@@ -122,6 +126,7 @@ ordered_json ExplanationJson(const v1::RoundExplanation& explanation) {
                       {"cost", CostJson(explanation.cost())},
                       {"samples", SamplesJson(explanation.samples())},
                       {"events", ordered_json::array()}};
+  if (explanation.has_sparse()) out["sparse"] = SparseJson(explanation.sparse());
   for (const std::string& name : explanation.members()) out["members"].push_back(name);
   for (const std::string& name : explanation.contributors()) out["contributors"].push_back(name);
   for (const v1::MemberChange& change : explanation.changes()) {
@@ -155,6 +160,13 @@ std::string ExplanationText(const v1::RoundExplanation& explanation) {
                                    explanation.first_step(), ModeName(explanation.mode()),
                                    explanation.rate_first()));
   text += Row(fmt::format("H = {}", explanation.length()), explanation.length_text());
+  if (!explanation.collective_text().empty()) {
+    text += Row("collective", explanation.collective_text());
+  }
+  if (explanation.has_sparse()) {
+    text += Row("", SparseText(explanation.collective(), explanation.density(),
+                               explanation.sparse()));
+  }
   text += Row("members", fmt::format("{} (group {})", fmt::join(explanation.members(), ", "),
                                      explanation.group()));
   if (explanation.orders() > 1) {

@@ -83,6 +83,16 @@ absl::Status JobsClient::WatchRounds(uint64_t first_round,
   return FromGrpc(reader->Finish(), address_);
 }
 
+absl::StatusOr<v1::CommStats> JobsClient::GetCommStats(uint64_t first_round) {
+  grpc::ClientContext context;
+  SetLimit(context);
+  v1::GetCommStatsRequest request;
+  request.set_first_round(first_round);
+  v1::CommStats response;
+  RETURN_IF_ERROR(FromGrpc(stub_->GetCommStats(&context, request, &response), address_));
+  return response;
+}
+
 absl::StatusOr<v1::Plan> JobsClient::GetPlan() {
   grpc::ClientContext context;
   SetLimit(context);

@@ -38,6 +38,8 @@ class JobsClient {
   // `visit` returns false.
   absl::Status WatchRounds(uint64_t first_round, absl::FunctionRef<bool(const v1::Round&)> visit);
   absl::StatusOr<v1::Plan> GetPlan();
+  // Over the rounds from `first_round` on; 0: all.
+  absl::StatusOr<v1::CommStats> GetCommStats(uint64_t first_round);
   // Round 0: the newest. Errors: NotFound: it was never ordered.
   absl::StatusOr<v1::RoundExplanation> ExplainRound(uint64_t round);
   absl::StatusOr<Steered> Pause(const std::string& reason);

@@ -9,9 +9,13 @@
 
 #include "absl/time/time.h"
 #include "common/status_macros.h"
+#include "server/core/collective.h"
+#include "server/core/comm_stats.h"
 #include "server/core/explain.h"
 #include "server/core/plan.h"
 #include "server/core/records.h"
+#include "server/edge/comm_codec.h"
+#include "server/edge/comm_totals.h"
 #include "server/edge/explain_codec.h"
 #include "server/edge/jobs_codec.h"
 #include "server/runtime/job_config.h"
@@ -51,6 +55,20 @@ void AddRound(const server::CommitRecord& commit, v1::Status* status) {
                     (commit.mode == RoundMode::kParallel ? commit.length : uint64_t{1}));
   status->set_last_loss(commit.mean_loss);
   status->set_samples_dropped(commit.ledger.samples_dropped);
+  double residuals = 0;
+  for (const server::ResidualNorm& residual : commit.residuals) residuals += residual.norm_squared;
+  status->set_residual_norm_squared(residuals);
+}
+
+// What is left of the job's collective and its residuals to tell after `rounds`.
+absl::Status AddCollective(const v1::Job& job, const std::vector<RoundRow>& rounds,
+                           const std::optional<server::EndRecord>& end, v1::Status* status) {
+  ASSIGN_OR_RETURN(const server::CollectiveConfig config, CollectiveFromJob(job));
+  server::CollectiveTrials trials;
+  for (const RoundRow& row : rounds) AddTrial(row.commit, &trials);
+  status->set_collective_text(TellChoice(config, trials));
+  if (end) status->set_residuals_undelivered(end->residuals_undelivered);
+  return absl::OkStatus();
 }
 
 void SetEnd(const std::optional<server::EndRecord>& end, bool held, v1::Status* status) {
@@ -145,6 +163,7 @@ absl::StatusOr<v1::Status> StatusFromJournal(JournalReader& reader, bool held) {
   if (!checkpoints.empty()) status.set_checkpoint(fmt::format("step-{}", checkpoints.back().step));
   ASSIGN_OR_RETURN(const std::optional<server::EndRecord> end, reader.End());
   SetEnd(end, held, &status);
+  RETURN_IF_ERROR(AddCollective(job, rounds, end, &status));
   return status;
 }
 
@@ -157,11 +176,24 @@ absl::StatusOr<std::vector<v1::Round>> RoundsFromJournal(JournalReader& reader,
   return rounds;
 }
 
+absl::StatusOr<v1::CommStats> CommStatsFromJournal(JournalReader& reader, uint64_t first_round) {
+  ASSIGN_OR_RETURN(const server::CommStats totals,
+                   server::SumUpRounds(reader, RoundId{first_round}, RoundId{}));
+  ASSIGN_OR_RETURN(const v1::Status status, StatusFromJournal(reader, /*held=*/false));
+  v1::CommStats stats;
+  server::EncodeTotals(totals, &stats);
+  stats.set_collective_text(status.collective_text());
+  stats.set_residual_norm_squared(status.residual_norm_squared());
+  stats.set_residuals_undelivered(status.residuals_undelivered());
+  return stats;
+}
+
 absl::StatusOr<v1::RoundExplanation> ExplanationFromJournal(JournalReader& reader, uint64_t round) {
   ASSIGN_OR_RETURN(const v1::Job job, reader.Job());
   server::ExplainConfig config;
   ASSIGN_OR_RETURN(config.policy, PolicyFromJob(job));
   ASSIGN_OR_RETURN(config.schedule, ScheduleFromJob(job));
+  ASSIGN_OR_RETURN(config.collective, CollectiveFromJob(job));
   return server::ExplainFromJournal(reader, std::move(config), RoundId{round});
 }
 

@@ -25,6 +25,10 @@ absl::StatusOr<v1::Status> StatusFromJournal(server::JournalReader& reader, bool
 absl::StatusOr<std::vector<v1::Round>> RoundsFromJournal(server::JournalReader& reader,
                                                          uint64_t first_round);
 
+// As JobsClient::GetCommStats.
+absl::StatusOr<v1::CommStats> CommStatsFromJournal(server::JournalReader& reader,
+                                                   uint64_t first_round);
+
 // As JobsClient::ExplainRound.
 absl::StatusOr<v1::RoundExplanation> ExplanationFromJournal(server::JournalReader& reader,
                                                             uint64_t round);

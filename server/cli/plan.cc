@@ -80,6 +80,11 @@ absl::StatusOr<PlanView> MakePlan(const PlanOptions& options, std::string* warni
         CountPartials(view.policy, view.schedule, parsed.job.checkpoint().every_steps());
   }
   view.state_copies = 1 + CountMoments(parsed.job.optimizer());
+  ASSIGN_OR_RETURN(view.collective.config, CollectiveFromJob(parsed.job));
+  view.collective.density = options.density.value_or(view.collective.config.density);
+  if (!options.link_mbits.empty()) view.collective.link_mbits = options.link_mbits;
+  view.collective.message_seconds = options.latency_ms / 1e3;
+  view.collective.select_seconds = options.select_seconds;
   view.step_seconds = options.step_seconds;
   view.sync_seconds = options.sync_seconds;
   return view;
@@ -106,6 +111,19 @@ void AddPlanVerb(CLI::App& app, int* exit_code) {
       ->check(CLI::Range(0.0, 1e9));
   verb->add_option("--sync-seconds", plan.sync_seconds, "Seconds of a sync")
       ->check(CLI::Range(0.0, 1e9));
+  verb->add_option("--density", plan.density,
+                   "Compare dense and sparse at this density (the job's)")
+      ->check(CLI::Range(1e-12, 1.0));
+  verb->add_option("--link", plan.link_mbits,
+                   "Mbit/s of each worker's link, to compare; several may be given "
+                   "(100 1000 10000)")
+      ->check(CLI::Range(1e-3, 1e7));
+  verb->add_option("--latency-ms", plan.latency_ms, "Of a message between workers, to compare")
+      ->check(CLI::Range(0.0, 1e5))
+      ->capture_default_str();
+  verb->add_option("--select-seconds", plan.select_seconds,
+                   "Seconds that a sparse sync computes (2 ns a parameter)")
+      ->check(CLI::Range(0.0, 1e5));
   verb->add_flag("--json", options->json, "One JSON object instead of text");
   verb->add_flag("--ascii", options->ascii, "Plots in plain characters");
   verb->callback([options, exit_code] {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "server/cli/plan_format.h"
@@ -20,6 +21,11 @@ struct PlanOptions {
   std::optional<int64_t> parameters = {};
   std::optional<double> step_seconds = {};
   std::optional<double> sync_seconds = {};
+  // Of the comparison of dense and sparse.
+  std::optional<double> density = {};    // That of the job.
+  std::vector<double> link_mbits = {};   // Empty: some common ones.
+  double latency_ms = 0.1;
+  std::optional<double> select_seconds = {};
 };
 
 // The plan of a job file. Data files are needed only if the job counts in epochs. Warnings go to

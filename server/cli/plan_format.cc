@@ -15,9 +15,9 @@ namespace {
 
 constexpr int kPlotRows = 6;
 
-std::optional<int64_t> BytesPerSync(const PlanView& view) {
+std::optional<PlannedBytes> Bytes(const PlanView& view) {
   if (!view.parameters) return std::nullopt;
-  return RingBytesPerSync(view.workers, *view.parameters);
+  return BytesOf(view.collective, view.workers, *view.parameters, view.policy, view.schedule);
 }
 
 std::optional<int64_t> PartialBytes(const PlanView& view) {
@@ -92,18 +92,19 @@ std::string Workers(const PlanView& view) {
 }
 
 std::string BytesLines(const PlanView& view) {
-  const std::optional<int64_t> bytes = BytesPerSync(view);
+  const std::optional<PlannedBytes> bytes = Bytes(view);
   if (!bytes) {
     return "bytes        unknown: the model's size comes from its init file or --parameters\n";
   }
-  const auto total = [&](int64_t syncs) {
-    return BytesText(static_cast<uint64_t>(*bytes) * static_cast<uint64_t>(syncs));
-  };
-  return fmt::format(
-      "bytes        {} a sync sent by each of {} ({} parameters)\n"
-      "             {} in all by each; parallel: {}\n",
-      BytesText(static_cast<uint64_t>(*bytes)), Workers(view), *view.parameters,
-      total(view.plan.syncs), total(view.plan.steps));
+  const auto text = [](int64_t count) { return BytesText(static_cast<uint64_t>(count)); };
+  std::string lines = fmt::format("bytes        {} a sync sent by each of {} ({} parameters)\n",
+                                  text(bytes->sync), Workers(view), *view.parameters);
+  if (bytes->most) {
+    lines += fmt::format("             never more than {}; dense: {}\n", text(*bytes->most),
+                         text(bytes->dense));
+  }
+  return lines + fmt::format("             {} in all by each; parallel: {}\n", text(bytes->total),
+                             text(bytes->dense * view.plan.steps));
 }
 
 std::string PartialsLine(const PlanView& view) {
@@ -143,7 +144,16 @@ nlohmann::ordered_json PlanJson(const PlanView& view) {
   for (const LengthRun& run : view.plan.lengths) lengths.push_back({run.length, run.count});
   json["lengths_rle"] = std::move(lengths);
   json["bytes_per_sync"] = nullptr;
-  if (const auto bytes = BytesPerSync(view)) json["bytes_per_sync"] = *bytes;
+  json["bytes_per_sync_dense"] = nullptr;
+  json["bytes_per_sync_most"] = nullptr;
+  json["bytes_total"] = nullptr;
+  if (const auto bytes = Bytes(view)) {
+    json["bytes_per_sync"] = bytes->sync;
+    json["bytes_per_sync_dense"] = bytes->dense;
+    if (bytes->most) json["bytes_per_sync_most"] = *bytes->most;
+    json["bytes_total"] = bytes->total;
+  }
+  AddCollectiveJson(view.collective, view.workers, view.parameters, &json);
   json["partials"] = view.partials;
   json["partial_bytes"] = nullptr;
   if (const auto bytes = PartialBytes(view)) json["partial_bytes"] = *bytes;
@@ -164,7 +174,8 @@ std::string PlanText(const PlanView& view, bool ascii) {
       view.name, plan.steps, plan.rounds,
       Counted(static_cast<uint64_t>(plan.longest_round), "step"), plan.longest_first_step,
       plan.syncs, plan.percent_of_parallel, plan.checksum, LengthsText(plan.lengths));
-  text += BytesLines(view) + PartialsLine(view) + TimeLines(view) + "\n";
+  text += BytesLines(view) + PartialsLine(view) + TimeLines(view);
+  text += CompareLines(view.collective, view.workers, view.parameters) + "\n";
   text += DrawPlot(LengthPlot(view), kPlotRows, ascii) + "\n";
   text += DrawPlot(RatePlot(view), kPlotRows, ascii);
   return text;

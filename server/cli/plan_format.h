@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "server/cli/collective_plan.h"
 #include "server/core/plan.h"
 #include "server/core/policy.h"
 #include "server/core/schedule.h"
@@ -24,10 +25,13 @@ struct PlanView {
   int64_t state_copies = 1;  // Parameters and moments: vectors of the parameters' length in each.
   std::optional<double> step_seconds;
   std::optional<double> sync_seconds;
+  CollectivePlan collective = {};
 };
 
 // steps, rounds, syncs, percent_of_parallel, longest_round, checksum, lengths_rle [[length, count],
-// ...], bytes_per_sync (sent by each worker; null when unknown), partials (saved by each worker),
+// ...], bytes_per_sync (sent by each worker; null when unknown), bytes_per_sync_dense,
+// bytes_per_sync_most (sparse: its bound) and bytes_total (over the run), those of
+// collective_plan.h, partials (saved by each worker),
 // partial_bytes (of all of them over all workers, without buffers; null when unknown),
 // predicted_seconds (null when unknown). These names stay.
 nlohmann::ordered_json PlanJson(const PlanView& view);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "server/cli/comm_format.h"
 #include "server/cli/units.h"
 
 namespace rondo::cli {
@@ -38,6 +39,10 @@ nlohmann::ordered_json RoundJson(const v1::Round& round) {
   json["step_seconds"] = round.step_seconds();
   json["seconds"] = round.seconds();
   json["undone"] = round.undone();
+  json["collective"] = CollectiveName(round.collective());
+  json["density"] = round.density();
+  json["costs"] = CostsJson(round.costs());
+  if (round.has_sparse()) json["sparse"] = SparseJson(round.sparse());
   if (round.has_evaluation()) {
     json["test_loss"] = round.evaluation().loss();
     json["test_accuracy"] = nullptr;
@@ -59,6 +64,9 @@ std::string RoundLine(const v1::Round& round) {
     if (round.evaluation().has_accuracy()) {
       test += fmt::format(", accuracy {:.4f}", round.evaluation().accuracy());
     }
+  }
+  if (round.has_sparse()) {
+    test += "  " + SparseText(round.collective(), round.density(), round.sparse());
   }
   if (round.undone()) test += "  undone";
   return fmt::format("{:>6} {:<8} {:>9} {:>7} {:>10.4g} {:>10.4g} {:>7} {:>9} {:>9} {:>9} {:>9}{}",

@@ -94,6 +94,12 @@ absl::StatusOr<std::vector<v1::Round>> LoadRounds(const Source& source, uint64_t
       [&](server::JournalReader& reader) { return RoundsFromJournal(reader, first_round); });
 }
 
+absl::StatusOr<v1::CommStats> LoadCommStats(const Source& source, uint64_t first_round) {
+  return AskOrRead<v1::CommStats>(
+      source, [&](JobsClient& client) { return client.GetCommStats(first_round); },
+      [&](server::JournalReader& reader) { return CommStatsFromJournal(reader, first_round); });
+}
+
 absl::StatusOr<v1::RoundExplanation> LoadExplanation(const Source& source, uint64_t round) {
   return AskOrRead<v1::RoundExplanation>(
       source, [&](JobsClient& client) { return client.ExplainRound(round); },

@@ -46,6 +46,9 @@ std::string NothingTo(const std::string& verb, const EndedRun& run, const std::s
 // The committed rounds from `first_round` on (0: all), in ascending order. Errors: as LoadStatus.
 absl::StatusOr<std::vector<v1::Round>> LoadRounds(const Source& source, uint64_t first_round);
 
+// What the reductions of the rounds from `first_round` on (0: all) cost. Errors: as LoadStatus.
+absl::StatusOr<v1::CommStats> LoadCommStats(const Source& source, uint64_t first_round);
+
 // What became of the round and why; 0: the newest that was ordered. Errors: as LoadStatus, and
 // NotFound when it was never ordered.
 absl::StatusOr<v1::RoundExplanation> LoadExplanation(const Source& source, uint64_t round);

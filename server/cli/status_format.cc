@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "server/cli/comm_format.h"
 #include "server/cli/units.h"
 #include "server/core/words.h"
 
@@ -82,6 +84,22 @@ std::string MembersText(const v1::Status& status) {
   return text;
 }
 
+// Empty for a job that reduces densely alone.
+std::string CollectiveText(const v1::Status& status) {
+  const bool sparse = status.density() > 0;
+  const bool residuals = status.residual_norm_squared() > 0 || status.residuals_undelivered() > 0;
+  std::string text = status.collective_text();
+  if (text.empty() && sparse) {
+    text =
+        fmt::format("{} at density {:.4g}", CollectiveName(status.collective()), status.density());
+  }
+  if (!residuals) return text;
+  if (!text.empty()) text += "; ";
+  text += fmt::format("residuals of norm {:.4g}", std::sqrt(status.residual_norm_squared()));
+  if (status.residuals_undelivered() == 0) return text;
+  return text + fmt::format(", {} never delivered", status.residuals_undelivered());
+}
+
 }  // namespace
 
 std::string StateName(v1::JobState state) {
@@ -140,6 +158,11 @@ ordered_json StatusJson(const v1::Status& status) {
                        {"parameters", status.parameters()},
                        {"samples_dropped", status.samples_dropped()},
                        {"checkpoint", status.checkpoint()},
+                       {"collective", CollectiveName(status.collective())},
+                       {"density", status.density()},
+                       {"collective_text", status.collective_text()},
+                       {"residual_norm", std::sqrt(status.residual_norm_squared())},
+                       {"residuals_undelivered", status.residuals_undelivered()},
                        {"member_names", ordered_json::array()}};
   for (const std::string& name : status.member_names()) json["member_names"].push_back(name);
   if (status.has_last_evaluation()) {
@@ -161,6 +184,9 @@ std::string StatusText(const v1::Status& status) {
   text += RoundRows(status);
   if (status.has_last_evaluation()) text += Row("test", TestText(status));
   if (status.members() > 0) text += Row("members", MembersText(status));
+  if (const std::string collective = CollectiveText(status); !collective.empty()) {
+    text += Row("collective", collective);
+  }
   if (status.committed_round() > 0) text += Row("sent", SentText(status));
   if (status.started_at() > 0) {
     text += Row("seconds", fmt::format("{}: {}", SecondsText(status.seconds()), KindsText(status)));

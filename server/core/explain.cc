@@ -45,6 +45,7 @@ struct Findings {
   double evaluate_before = 0;
   std::vector<NoticeRecord> notices;
   std::map<std::string, Reason> reasons;  // By worker: the last one.
+  std::optional<std::string> chosen;      // Of the collective, before the round.
 };
 
 // Whether a notice about a worker says why it is not there, or not in a result.
@@ -115,6 +116,7 @@ class Finder {
     if (found_.orders.empty()) found_.evaluate_before += record.seconds;
   }
   void See(const NoticeRecord& record) {
+    if (record.kind == kCollectiveChosen && found_.orders.empty()) found_.chosen = record.text;
     if (TellsWhyGone(record) && record.round <= round_) Add(record);
     // What comes after a return is another story.
     const auto reason = found_.reasons.find(record.worker);
@@ -256,6 +258,24 @@ RoundCost CostOf(const Findings& found) {
   return cost;
 }
 
+// Why the round has its collective, in words.
+std::string TellCollective(const CollectiveConfig& config, const Findings& found) {
+  const OrderRecord& order = found.orders.front();
+  switch (config.kind) {
+    case Collective::kRing:
+      return "";
+    case Collective::kAuto:
+      return found.chosen.value_or("auto: ring and sparse take turns while they are measured");
+    case Collective::kSparse:
+    case Collective::kTopkGather:
+      break;
+  }
+  std::string text = fmt::format("{}, as the job asks for", NameOf(config.kind));
+  if (order.density == config.density) return text;
+  return text + fmt::format("; its density falls from {} at step 0 to {} at step {}",
+                            config.warmup_density, config.density, config.warmup_steps);
+}
+
 void TellFate(const Findings& found, RoundStory& story) {
   if (found.undone) {
     story.fate = RoundFate::kUndone;
@@ -288,7 +308,11 @@ absl::StatusOr<RoundStory> ExplainRound(const ExplainConfig& config,
   story.length =
       ExplainLength(config.policy, config.schedule, static_cast<int64_t>(story.first_step));
   for (const Member& member : found.ordered.back().members) story.members.push_back(member.name);
+  story.collective = found.orders.front().collective;
+  story.density = found.orders.front().density;
+  story.collective_text = TellCollective(config.collective, found);
   if (found.commit) {
+    story.sparse = SummaryOf(*found.commit);
     story.contributors = found.commit->contributors;
     story.attempts = found.commit->attempts;
   }

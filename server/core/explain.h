@@ -4,6 +4,7 @@
 #define RONDO_SERVER_CORE_EXPLAIN_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +12,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/ids.h"
+#include "server/core/collective.h"
+#include "server/core/comm_stats.h"
 #include "server/core/explain_length.h"
 #include "server/core/policy.h"
 #include "server/core/records.h"
@@ -71,6 +74,10 @@ struct RoundStory {
   GroupId group;          // That got the (first) order.
   uint64_t first_step = 0;
   LengthExplanation length;
+  Collective collective = Collective::kRing;
+  double density = 0;           // Of a sparse one.
+  std::string collective_text;  // Why this one, in words; empty: the job asks for the ring.
+  std::optional<SparseSummary> sparse;  // Of a commit.
   uint64_t orders = 1;                    // Groups that worked on it one after the other.
   std::vector<std::string> members;       // Of the last order, rank order.
   std::vector<std::string> contributors;  // Whose work is in the result; empty: not committed.
@@ -85,11 +92,13 @@ struct RoundStory {
 struct ExplainConfig {
   PolicyConfig policy;
   ScheduleConfig schedule;  // With T.
+  CollectiveConfig collective = {};
 };
 
 // `records`: in the order of decisions; at least the groups of the round's orders, and all from the
 // last commit but one before the round to its own (who was lost in the round before is gone in this
-// one). What lies further away is ignored, but for a rewind that undoes the round.
+// one). What lies further away is ignored, but for a rewind that undoes the round and the event of
+// a choice between collectives before it.
 // Errors: NotFound if no order of the round is among them.
 // Cost: one pass over the records.
 absl::StatusOr<RoundStory> ExplainRound(const ExplainConfig& config,

@@ -90,6 +90,7 @@ void Fold(const CommitRecord& record, History& history) {
   const auto steps = static_cast<double>(std::max<uint64_t>(1, record.length));
   committed.step_seconds = record.step_seconds / steps;
   committed.reduce_seconds = record.reduce_seconds;
+  committed.mode = record.mode;
   committed.residuals.clear();
   for (const ResidualNorm& residual : record.residuals) {
     committed.residuals[residual.worker] = residual.norm_squared;

@@ -268,7 +268,8 @@ struct StatusView {
   CollectiveDecision collective;  // Of the open round, else of the next.
   std::string collective_text;    // Of kind auto.
   double residual_norm_squared = 0;    // Of all residuals together, as last reported.
-  uint64_t residuals_undelivered = 0;  // So many were zeroed before they were delivered.
+  // So many were zeroed before they were delivered; at the end also those that are left.
+  uint64_t residuals_undelivered = 0;
 };
 
 enum class WorkerState { kPreparing, kCandidate, kMember, kAway, kLost, kLeft, kRefused };

@@ -60,6 +60,7 @@ void JobMachine::Impl::IssueOrders() {
   const bool rewound = history_.rewound;
   Journal(RecordOf(*round_, now_));
   if (rewound) TellLost(LostWithFiles(round_->members, committed_.residuals));
+  TellLost(LostWithMode(committed_.mode, round_->mode, committed_.residuals));
   const size_t count = round_->members.size();
   for (size_t rank = 0; rank < count; ++rank) {
     Say(*roster_.Find(round_->members[rank].name), OrderFor(*round_, rank));

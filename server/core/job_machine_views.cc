@@ -76,7 +76,8 @@ StatusView JobMachine::Impl::status(absl::Time now) const {
                                               committed_.step);
   view.collective_text = TellChoice(config_.collective, history_.trials);
   for (const auto& [name, norm] : committed_.residuals) view.residual_norm_squared += norm;
-  view.residuals_undelivered = committed_.residuals_lost;
+  view.residuals_undelivered =
+      committed_.residuals_lost + (phase_ == Phase::kOver ? committed_.residuals.size() : 0);
   if (view.step < view.total_steps) {
     const auto step = static_cast<int64_t>(committed_.step);
     view.learning_rate = RateAt(config_.schedule, step);

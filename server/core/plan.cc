@@ -67,6 +67,25 @@ int64_t RingBytesPerSync(int64_t workers, int64_t parameters) {
   return std::llround(2 * (p - 1) / p * 4 * static_cast<double>(parameters));
 }
 
+int64_t EntriesOf(int64_t parameters, double density) {
+  const double entries = std::floor(density * static_cast<double>(parameters));
+  return entries < 1 ? 1 : static_cast<int64_t>(entries);
+}
+
+int64_t SparseBytesPerSync(int64_t workers, int64_t entries) {
+  if (workers < 2) return 0;
+  const auto p = static_cast<double>(workers);
+  return std::llround(4 * (p - 1) / p * 4 * static_cast<double>(entries));
+}
+
+int64_t SparseBytesMost(int64_t workers, int64_t entries) {
+  return workers < 2 ? 0 : 6 * 4 * entries;
+}
+
+int64_t GatherBytesPerSync(int64_t workers, int64_t entries) {
+  return workers < 2 ? 0 : 2 * 4 * entries * (workers - 1);
+}
+
 double PredictSeconds(int64_t steps, int64_t syncs, double step_seconds, double sync_seconds) {
   return static_cast<double>(steps) * step_seconds + static_cast<double>(syncs) * sync_seconds;
 }

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "absl/status/statusor.h"
+#include "server/core/collective.h"
 #include "server/core/continuation.h"
 #include "server/core/due.h"
 #include "server/core/ledger.h"
@@ -55,6 +56,8 @@ std::string TextOf(const std::vector<SampleRun>& runs) {
   for (const SampleRun& run : runs) texts.push_back(TextOf(run));
   return fmt::format("[{}]", fmt::join(texts, "; "));
 }
+
+std::string TextOf(Collective collective) { return NameOf(collective); }
 
 std::string TextOf(RoundMode mode) { return mode == RoundMode::kParallel ? "parallel" : "local"; }
 
@@ -157,6 +160,7 @@ void Replayer::Check(const ReferenceRecord& record) {
 
 void Replayer::Check(const GroupRecord& record) {
   ++report_.groups;
+  CheckTold();
   ExpectSame("number", record.group, history_.last_group.Next());
   std::vector<std::string> names;
   for (const Member& member : record.members) names.push_back(member.name);
@@ -180,8 +184,7 @@ void Replayer::ExpectSameOrder(const OrderRecord& journal, const OrderRecord& co
          fmt::format("{:016x}", computed.base_hash));
   Expect("hash of the rates", fmt::format("{:016x}", journal.rates_hash),
          fmt::format("{:016x}", computed.rates_hash));
-  ExpectSame("collective", static_cast<int>(journal.collective),
-             static_cast<int>(computed.collective));
+  ExpectSame("collective", journal.collective, computed.collective);
   ExpectSame("density", journal.density, computed.density);
   ExpectSame("members", journal.runs.size(), computed.runs.size());
   for (size_t rank = 0; rank < std::min(journal.runs.size(), computed.runs.size()); ++rank) {
@@ -228,6 +231,7 @@ void Replayer::CheckContinuation(const OrderRecord& record) {
 
 void Replayer::Check(const OrderRecord& record) {
   ++report_.orders;
+  CheckTold();
   if (history_.open && history_.open->round == record.round) {
     // A local round is given again, as it was, to those who go on from its partials.
     return record.mode == RoundMode::kLocal ? ExpectSameOrder(record, *history_.open)
@@ -242,13 +246,15 @@ void Replayer::Check(const OrderRecord& record) {
   }
   const std::vector<Member>& members = history_.group->members;
   const uint64_t samples = history_.reference->facts.train_samples;
+  const CollectiveDecision collective = DecideCollective(
+      config_.collective, history_.trials, members.size(), history_.committed.step);
   absl::StatusOr<Round> round = DecideOrder(config_.policy, config_.schedule,
                                             {.round = history_.last_round.Next(),
                                              .group = history_.group->group,
                                              .members = members,
                                              .step = history_.committed.step,
-                                             .collective = config_.collective,
-                                             .density = config_.density,
+                                             .collective = collective.collective,
+                                             .density = collective.density,
                                              .train_samples = samples,
                                              .global_batch = GlobalBatch(members.size()),
                                              .ledger = history_.committed.ledger});
@@ -269,10 +275,14 @@ void Replayer::Check(const OrderRecord& record) {
   round->evaluation_due = due.evaluation;
   round->save_due = due.save;
   ExpectSameOrder(record, RecordOf(*round, record.at));
+  const Residuals& residuals = history_.committed.residuals;
+  if (history_.rewound) ExpectTold(LostWithFiles(round->members, residuals));
+  ExpectTold(LostWithMode(history_.committed.mode, round->mode, residuals));
 }
 
 void Replayer::Check(const CommitRecord& record) {
   ++report_.commits;
+  CheckTold();
   const OrderRecord& order = *history_.open;
   const auto reduced = groups_.find(record.group);
   if (reduced == groups_.end()) {
@@ -290,6 +300,46 @@ void Replayer::Check(const CommitRecord& record) {
   ExpectSame("contributors", record.contributors, computed.contributors);
   ExpectSame("samples", record.samples, computed.samples);
   ExpectLedger(record.ledger, computed.ledger);
+  ExpectSame("collective", record.collective, computed.collective);
+  ExpectSame("density", record.density, computed.density);
+  ExpectSame("reductions", record.reductions, computed.reductions);
+  for (const ResidualNorm& residual : record.residuals) {
+    const auto in = std::any_of(
+        reduced->second.members.begin(), reduced->second.members.end(),
+        [&](const Member& member) { return member.name == residual.worker; });
+    if (!in) Expect("residuals", residual.worker, "only those of who took part");
+  }
+  before_commit_ = history_.committed.residuals;
+  ExpectTold(DecideResiduals(round, record.state_hash, before_commit_).lost);
+}
+
+void Replayer::ExpectTold(const std::vector<LostResidual>& lost) {
+  for (const LostResidual& residual : lost) untold_[residual.worker] = residual.norm_squared;
+}
+
+// An event names each residual that was lost, before anything else is decided.
+void Replayer::CheckTold() {
+  for (const auto& [worker, norm] : std::exchange(untold_, {})) {
+    Expect(fmt::format("residual of {}", worker), "lost, and no event says so",
+           fmt::format("an event {}, squared norm {}", kResidualZeroed, norm));
+  }
+}
+
+void Replayer::Check(const NoticeRecord& record) {
+  if (record.kind != kResidualZeroed) return;
+  const Residuals& held = history_.committed.residuals;
+  const auto untold = untold_.find(record.worker);
+  const auto kept = held.find(record.worker);
+  const auto was = before_commit_.find(record.worker);  // Its report of the commit said so.
+  if (untold == untold_.end() && kept == held.end() && was == before_commit_.end()) {
+    return Expect("residual", record.worker, "of a worker that has one");
+  }
+  const double norm = untold != untold_.end() ? untold->second
+                      : kept != held.end()    ? kept->second
+                                              : was->second;
+  ExpectSame("squared norm", record.residual_norm_squared, norm);
+  untold_.erase(record.worker);
+  before_commit_.erase(record.worker);
 }
 
 void Replayer::Check(const EvaluationRecord& record) {
@@ -313,11 +363,14 @@ void Replayer::Check(const RewindRecord& record) {
 
 void Replayer::Check(const EndRecord& record) {
   const CommittedState& committed = history_.committed;
+  CheckTold();
   ExpectSame("step", record.step, committed.step);
   ExpectSame("syncs", record.syncs, committed.syncs);
   ExpectSame("checksum", record.checksum, committed.checksum.value());
   const uint64_t samples = history_.reference ? history_.reference->facts.train_samples : 0;
   ExpectSame("samples not used", record.samples_unused, UnusedSamples(committed.ledger, samples));
+  ExpectSame("residuals not delivered", record.residuals_undelivered,
+             committed.residuals_lost + committed.residuals.size());
   const bool all =
       history_.reference && committed.step == static_cast<uint64_t>(config_.schedule.steps);
   if (record.state == EndState::kDone && !all) {

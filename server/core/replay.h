@@ -17,6 +17,7 @@
 #include "server/core/history.h"
 #include "server/core/job_machine.h"
 #include "server/core/records.h"
+#include "server/core/residuals.h"
 
 namespace rondo::server {
 
@@ -66,7 +67,7 @@ class Replayer {
   void Check(const RewindRecord& record);
   void Check(const EndRecord& record);
   void Check(const VoidRecord&) {}
-  void Check(const NoticeRecord&) {}
+  void Check(const NoticeRecord& record);
   void Check(const RequestRecord&) {}
 
   void Expect(const std::string& what, const std::string& journal, const std::string& computed);
@@ -75,10 +76,14 @@ class Replayer {
   void ExpectLedger(const LedgerState& journal, const LedgerState& computed);
   void ExpectSameOrder(const OrderRecord& journal, const OrderRecord& computed);
   uint64_t GlobalBatch(size_t members) const;
+  void ExpectTold(const std::vector<LostResidual>& lost);
+  void CheckTold();
 
   MachineConfig config_;
   History history_;
   std::map<GroupId, GroupRecord> groups_;  // Since the open order's.
+  Residuals before_commit_;                // The last one.
+  Residuals untold_;                       // Lost, and no event has said so yet.
   std::string where_;                      // The record in hand.
   ReplayReport report_;
 };

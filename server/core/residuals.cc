@@ -74,6 +74,19 @@ std::optional<LostResidual> LostInForming(const Member& member, double reported,
   return std::nullopt;
 }
 
+std::vector<LostResidual> LostWithMode(RoundMode before, RoundMode now,
+                                       const Residuals& residuals) {
+  std::vector<LostResidual> lost;
+  if (before == now) return lost;
+  for (const auto& [worker, norm] : residuals) {
+    lost.push_back({worker, norm,
+                    fmt::format("rounds are {} from here on, and it is of {} ones",
+                                now == RoundMode::kLocal ? "local" : "parallel",
+                                before == RoundMode::kLocal ? "local" : "parallel")});
+  }
+  return lost;
+}
+
 std::vector<LostResidual> LostWithFiles(const std::vector<RoundMember>& members,
                                         const Residuals& before) {
   std::vector<LostResidual> lost;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "server/core/messages.h"
+#include "server/core/policy.h"
 #include "server/core/records.h"
 #include "server/core/round.h"
 
@@ -38,6 +39,10 @@ ResidualsAfter DecideResiduals(const Round& round, uint64_t hash, const Residual
 // `reported`: the squared norm of the residual that it goes on with.
 std::optional<LostResidual> LostInForming(const Member& member, double reported,
                                           const Residuals& before);
+
+// Of rounds that are of another mode from here on: a residual of gradients is no change of the
+// parameters, nor the other way round.
+std::vector<LostResidual> LostWithMode(RoundMode before, RoundMode now, const Residuals& residuals);
 
 // Of a job that has gone back to a checkpoint and goes on with `members`: the others' files are out
 // of use (rule 21).

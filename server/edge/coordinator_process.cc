@@ -175,7 +175,7 @@ absl::StatusOr<int> Serve(const Flags& flags, const StateDir& dir, Run run, bool
     return kExitRefused;
   }
   const RoundId last_round = run.history.last_round;
-  const JobFacts facts{job, config.schedule, config.policy};
+  const JobFacts facts{job, config.schedule, config.policy, config.collective};
   RealClock clock;
   Coordinator coordinator(std::make_unique<CoreMachine>(std::move(config), std::move(run.history)),
                           run.journal.writer.get(), &clock,

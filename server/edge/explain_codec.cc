@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/status_macros.h"
+#include "server/edge/comm_codec.h"
 #include "server/edge/jobs_codec.h"
 
 namespace rondo::server {
@@ -80,6 +81,10 @@ void EncodeStory(const RoundStory& story, v1::RoundExplanation* out) {
   out->set_length_text(story.length.text);
   out->set_rate_first(story.length.rate);
   out->set_length_wanted(story.length.wanted);
+  out->set_collective(EncodeCollective(story.collective));
+  out->set_density(story.density);
+  out->set_collective_text(story.collective_text);
+  if (story.sparse) EncodeSparse(*story.sparse, out->mutable_sparse());
   out->set_orders(story.orders);
   for (const std::string& name : story.members) out->add_members(name);
   for (const std::string& name : story.contributors) out->add_contributors(name);

@@ -55,6 +55,10 @@ class FieldChecks {
     Require(std::isfinite(value) && value >= 0, field, "must be finite and at least 0");
     return value;
   }
+  double Norm(std::string_view field, double value) {
+    Require(std::isfinite(value) && value >= 0, field, "must be finite and at least 0");
+    return value;
+  }
   // A measurement that may be anything once the worker says that it is not finite.
   double Measured(std::string_view field, double value, bool finite) {
     if (std::isfinite(value)) return value;

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "server/edge/comm_codec.h"
+
 namespace rondo::server {
 namespace {
 
@@ -111,6 +113,16 @@ void EncodeCosts(const StatusView& view, v1::Status* out) {
   out->set_evaluate_seconds(view.evaluate_seconds);
 }
 
+void EncodeCollectiveView(const StatusView& view, v1::Status* out) {
+  if (view.step < view.total_steps || view.total_steps == 0) {
+    out->set_collective(EncodeCollective(view.collective.collective));
+    out->set_density(view.collective.density);
+  }
+  out->set_collective_text(view.collective_text);
+  out->set_residual_norm_squared(view.residual_norm_squared);
+  out->set_residuals_undelivered(view.residuals_undelivered);
+}
+
 }  // namespace
 
 void EncodeStatus(const CoordinatorStatus& status, const v1::Job& job, absl::Time now,
@@ -151,6 +163,7 @@ void EncodeStatus(const CoordinatorStatus& status, const v1::Job& job, absl::Tim
   }
   out->set_parameters(view.parameters);
   out->set_samples_dropped(view.samples_dropped);
+  EncodeCollectiveView(view, out);
   if (view.checkpoint_step) out->set_checkpoint(fmt::format("step-{}", *view.checkpoint_step));
 }
 
@@ -161,6 +174,7 @@ void EncodeNotice(const NoticeRecord& notice, v1::Notice* out) {
   out->set_round(notice.round.value);
   out->set_worker(notice.worker);
   out->set_seconds(notice.seconds);
+  out->set_residual_norm_squared(notice.residual_norm_squared);
 }
 
 void EncodeRound(const RoundRow& row, v1::Round* out) {
@@ -184,6 +198,7 @@ void EncodeRound(const RoundRow& row, v1::Round* out) {
   out->set_attempts(commit.attempts);
   out->set_committed_at(UnixSeconds(commit.at));
   out->set_residual_norm_squared(commit.residual_norm_squared);
+  EncodeReductions(commit, out);
   if (row.evaluation) Encode(*row.evaluation, out->mutable_evaluation());
   out->set_undone(row.undone);
 }
@@ -204,6 +219,23 @@ void EncodeWorker(const WorkerRow& row, absl::Time now, v1::Worker* out) {
   out->set_last_heard_seconds(absl::ToDoubleSeconds(now - row.last_heard));
 }
 
+namespace {
+
+// Of kind auto: by the ring, which comes first.
+int64_t BytesPerSync(const v1::Job& job, int64_t members, int64_t parameters) {
+  const double density = job.collective().density();
+  switch (job.collective().kind()) {
+    case v1::COLLECTIVE_KIND_SPARSE:
+      return SparseBytesPerSync(members, EntriesOf(parameters, density));
+    case v1::COLLECTIVE_KIND_TOPK_GATHER:
+      return GatherBytesPerSync(members, EntriesOf(parameters, density));
+    default:
+      return RingBytesPerSync(members, parameters);
+  }
+}
+
+}  // namespace
+
 void EncodePlan(const PlanSummary& plan, const v1::Job& job, uint64_t members, uint64_t parameters,
                 v1::Plan* out) {
   out->set_steps(static_cast<uint64_t>(plan.steps));
@@ -218,8 +250,10 @@ void EncodePlan(const PlanSummary& plan, const v1::Job& job, uint64_t members, u
     lengths->set_count(static_cast<uint64_t>(run.count));
   }
   if (members > 0 && parameters > 0) {
-    out->set_bytes_per_sync(static_cast<uint64_t>(
-        RingBytesPerSync(static_cast<int64_t>(members), static_cast<int64_t>(parameters))));
+    const auto workers = static_cast<int64_t>(members);
+    const auto elements = static_cast<int64_t>(parameters);
+    out->set_bytes_per_sync(static_cast<uint64_t>(BytesPerSync(job, workers, elements)));
+    out->set_bytes_per_sync_dense(static_cast<uint64_t>(RingBytesPerSync(workers, elements)));
   }
   *out->mutable_job() = job;
 }

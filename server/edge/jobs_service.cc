@@ -13,6 +13,8 @@
 #include "common/status_macros.h"
 #include "server/core/job_machine.h"
 #include "server/core/plan.h"
+#include "server/edge/comm_codec.h"
+#include "server/edge/comm_totals.h"
 #include "server/edge/explain_codec.h"
 #include "server/edge/grpc_status.h"
 #include "server/edge/jobs_codec.h"
@@ -125,6 +127,26 @@ grpc::ServerUnaryReactor* JobsService::ListWorkers(grpc::CallbackServerContext* 
   });
 }
 
+grpc::ServerUnaryReactor* JobsService::GetCommStats(grpc::CallbackServerContext* context,
+                                                    const v1::GetCommStatsRequest* request,
+                                                    v1::CommStats* response) {
+  return Reply(context, [&]() -> absl::Status {
+    const RoundId last{request->last_round()};
+    if (last && last.value < request->first_round()) {
+      return absl::InvalidArgumentError(fmt::format("last_round {} lies before first_round {}",
+                                                    last.value, request->first_round()));
+    }
+    ASSIGN_OR_RETURN(const CommStats stats,
+                     SumUpRounds(*journal_, {request->first_round()}, last));
+    EncodeTotals(stats, response);
+    const StatusView view = coordinator_->Status().view;
+    response->set_collective_text(view.collective_text);
+    response->set_residual_norm_squared(view.residual_norm_squared);
+    response->set_residuals_undelivered(view.residuals_undelivered);
+    return absl::OkStatus();
+  });
+}
+
 grpc::ServerUnaryReactor* JobsService::GetPlan(grpc::CallbackServerContext* context,
                                                const v1::GetPlanRequest*, v1::Plan* response) {
   return Reply(context, [&]() -> absl::Status {
@@ -145,7 +167,7 @@ grpc::ServerUnaryReactor* JobsService::ExplainRound(grpc::CallbackServerContext*
                                                     const v1::ExplainRoundRequest* request,
                                                     v1::RoundExplanation* response) {
   return Reply(context, [&]() -> absl::Status {
-    ASSIGN_OR_RETURN(*response, ExplainFromJournal(*journal_, {facts_.policy, facts_.schedule},
+    ASSIGN_OR_RETURN(*response, ExplainFromJournal(*journal_, {facts_.policy, facts_.schedule, facts_.collective},
                                                    {request->round()}));
     return absl::OkStatus();
   });

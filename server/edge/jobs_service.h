@@ -11,6 +11,7 @@
 #include "proto/rondo/v1/job.pb.h"
 #include "proto/rondo/v1/jobs.grpc.pb.h"
 #include "proto/rondo/v1/jobs.pb.h"
+#include "server/core/collective.h"
 #include "server/core/policy.h"
 #include "server/core/schedule.h"
 #include "server/edge/journal_reader.h"
@@ -23,6 +24,7 @@ struct JobFacts {
   v1::Job job;  // Frozen.
   ScheduleConfig schedule;
   PolicyConfig policy;
+  CollectiveConfig collective = {};
 };
 
 // Threads: any. Ownership: borrows coordinator and journal, which must outlive it; must outlive the
@@ -42,6 +44,9 @@ class JobsService final : public v1::Jobs::CallbackService {
   grpc::ServerUnaryReactor* ListWorkers(grpc::CallbackServerContext* context,
                                         const v1::ListWorkersRequest* request,
                                         v1::ListWorkersResponse* response) override;
+  grpc::ServerUnaryReactor* GetCommStats(grpc::CallbackServerContext* context,
+                                         const v1::GetCommStatsRequest* request,
+                                         v1::CommStats* response) override;
   grpc::ServerUnaryReactor* GetPlan(grpc::CallbackServerContext* context,
                                     const v1::GetPlanRequest* request, v1::Plan* response) override;
   grpc::ServerUnaryReactor* ExplainRound(grpc::CallbackServerContext* context,

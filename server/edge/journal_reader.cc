@@ -272,8 +272,8 @@ absl::StatusOr<std::vector<Record>> JournalReader::RecordsAround(RoundId round) 
   const std::string where = fmt::format(
       "WHERE seq BETWEEN {} AND {} OR seq IN (SELECT seq FROM rewinds WHERE seq > {}) OR seq IN "
       "(SELECT g.seq FROM \"groups\" g JOIN orders o ON o.group_id = g.group_id "
-      "WHERE o.round = {})",
-      before, next, first, round.value);
+      "WHERE o.round = {}) OR seq IN (SELECT seq FROM notices WHERE kind = '{}' AND seq < {})",
+      before, next, first, round.value, kCollectiveChosen, first);
   absl::StatusOr<std::vector<Numbered>> all = ReadWhere(db_, where);
   if (!all.ok()) return Named(path_, all.status());
   std::vector<Record> records;

@@ -163,13 +163,19 @@ std::string EncodeNotice(const NoticeRecord& record) {
   out.set_round(record.round.value);
   out.set_worker(record.worker);
   out.set_seconds(record.seconds);
+  out.set_residual_norm_squared(record.residual_norm_squared);
   return out.SerializeAsString();
 }
 
 absl::StatusOr<NoticeRecord> DecodeNotice(std::string_view bytes) {
   ASSIGN_OR_RETURN(const v1::NoticeRecord in, Parse<v1::NoticeRecord>(bytes, "notice"));
-  return NoticeRecord{
-      FromMicros(in.at_micros()), in.kind(), in.text(), {in.round()}, in.worker(), in.seconds()};
+  return NoticeRecord{FromMicros(in.at_micros()),
+                      in.kind(),
+                      in.text(),
+                      {in.round()},
+                      in.worker(),
+                      in.seconds(),
+                      in.residual_norm_squared()};
 }
 
 std::string EncodeEnd(const EndRecord& record) {
@@ -181,6 +187,8 @@ std::string EncodeEnd(const EndRecord& record) {
   out.set_checksum(record.checksum);
   out.set_samples_unused(record.samples_unused);
   out.set_at_micros(ToMicros(record.at));
+  out.set_residuals_undelivered(record.residuals_undelivered);
+  out.set_residual_norm_squared(record.residual_norm_squared);
   return out.SerializeAsString();
 }
 
@@ -191,7 +199,9 @@ absl::StatusOr<EndRecord> DecodeEnd(std::string_view bytes) {
                    .syncs = in.syncs(),
                    .checksum = in.checksum(),
                    .samples_unused = in.samples_unused(),
-                   .at = FromMicros(in.at_micros())};
+                   .at = FromMicros(in.at_micros()),
+                   .residuals_undelivered = in.residuals_undelivered(),
+                   .residual_norm_squared = in.residual_norm_squared()};
   ASSIGN_OR_RETURN(record.state, FromWire(in.state(), EndState::kFailed, "end state"));
   return record;
 }

@@ -12,7 +12,8 @@ namespace rondo::server {
 namespace {
 
 static_assert(static_cast<int>(RoundMode::kLocal) + 1 == v1::MODE_LOCAL);
-static_assert(static_cast<int>(Collective::kSparse) + 1 == v1::COLLECTIVE_KIND_SPARSE);
+static_assert(static_cast<int>(Collective::kTopkGather) + 1 == v1::COLLECTIVE_KIND_TOPK_GATHER);
+static_assert(static_cast<int>(Phase::kApply) + 1 == v1::PHASE_APPLY);
 
 void Put(const SampleRun& run, v1::SampleRun* out) {
   out->set_epoch(run.epoch);
@@ -74,6 +75,77 @@ RoundSoFar Get(const v1::RoundSoFar& in) {
   return so_far;
 }
 
+void Put(const SparseStats& stats, v1::SparseStats* out) {
+  out->set_reductions(stats.reductions);
+  out->set_selected(stats.selected);
+  out->set_region_entries(stats.region_entries);
+  out->set_merged(stats.merged);
+  out->set_delivered(stats.delivered);
+  out->set_largest_part(stats.largest_part);
+  out->set_cuts(stats.cuts);
+  out->set_thresholds(stats.thresholds);
+  out->set_rebalanced(stats.rebalanced);
+}
+
+SparseStats Get(const v1::SparseStats& in) {
+  return {.reductions = in.reductions(),
+          .selected = in.selected(),
+          .region_entries = in.region_entries(),
+          .merged = in.merged(),
+          .delivered = in.delivered(),
+          .largest_part = in.largest_part(),
+          .cuts = in.cuts(),
+          .thresholds = in.thresholds(),
+          .rebalanced = in.rebalanced()};
+}
+
+void PutReductions(const CommitRecord& record, v1::CommitRecord* out) {
+  out->set_collective(ToWire<v1::CollectiveKind>(record.collective));
+  out->set_density(record.density);
+  for (const PhaseCost& cost : record.costs) {
+    v1::PhaseCost* each = out->add_costs();
+    each->set_phase(ToWire<v1::Phase>(cost.phase));
+    each->set_bytes_sent(cost.bytes_sent);
+    each->set_bytes_received(cost.bytes_received);
+    each->set_header_bytes_sent(cost.header_bytes_sent);
+    each->set_seconds(cost.seconds);
+    each->set_calls(cost.calls);
+  }
+  if (record.sparse) Put(*record.sparse, out->mutable_sparse());
+  out->set_largest_region(record.largest_region);
+  for (const ResidualNorm& residual : record.residuals) {
+    v1::ResidualNorm* each = out->add_residuals();
+    each->set_worker(residual.worker);
+    each->set_norm_squared(residual.norm_squared);
+  }
+  out->set_reductions(record.reductions);
+}
+
+absl::Status GetReductions(const v1::CommitRecord& in, CommitRecord* record) {
+  // Commits of before there was a choice do not say it.
+  if (in.collective() != v1::COLLECTIVE_KIND_UNSPECIFIED) {
+    ASSIGN_OR_RETURN(record->collective,
+                     FromWire(in.collective(), Collective::kTopkGather, "collective"));
+  }
+  record->density = in.density();
+  for (const v1::PhaseCost& cost : in.costs()) {
+    ASSIGN_OR_RETURN(const Phase phase, FromWire(cost.phase(), Phase::kApply, "phase"));
+    record->costs.push_back({.phase = phase,
+                             .bytes_sent = cost.bytes_sent(),
+                             .bytes_received = cost.bytes_received(),
+                             .header_bytes_sent = cost.header_bytes_sent(),
+                             .seconds = cost.seconds(),
+                             .calls = cost.calls()});
+  }
+  if (in.has_sparse()) record->sparse = Get(in.sparse());
+  record->largest_region = in.largest_region();
+  for (const v1::ResidualNorm& residual : in.residuals()) {
+    record->residuals.push_back({residual.worker(), residual.norm_squared()});
+  }
+  record->reductions = in.reductions();
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::string EncodeOrder(const OrderRecord& record) {
@@ -113,7 +185,7 @@ absl::StatusOr<OrderRecord> DecodeOrder(std::string_view bytes) {
   record.rates_hash = in.rates_hash();
   record.at = FromMicros(in.at_micros());
   ASSIGN_OR_RETURN(record.mode, FromWire(in.mode(), RoundMode::kLocal, "mode"));
-  ASSIGN_OR_RETURN(record.collective, FromWire(in.collective(), Collective::kSparse, "collective"));
+  ASSIGN_OR_RETURN(record.collective, FromWire(in.collective(), Collective::kTopkGather, "collective"));
   for (const v1::RunsOfRank& rank : in.runs()) {
     std::vector<SampleRun>& runs = record.runs.emplace_back();
     for (const v1::SampleRun& run : rank.runs()) runs.push_back(Get(run));
@@ -152,6 +224,7 @@ std::string EncodeCommit(const CommitRecord& record) {
   out.set_control_seconds(record.control_seconds);
   out.set_seconds(record.seconds);
   out.set_at_micros(ToMicros(record.at));
+  PutReductions(record, &out);
   return out.SerializeAsString();
 }
 
@@ -186,6 +259,7 @@ absl::StatusOr<CommitRecord> DecodeCommit(std::string_view bytes, std::string_vi
   record.seconds = in.seconds();
   record.at = FromMicros(in.at_micros());
   ASSIGN_OR_RETURN(record.mode, FromWire(in.mode(), RoundMode::kLocal, "mode"));
+  RETURN_IF_ERROR(GetReductions(in, &record));
   record.ledger = Get(state);
   return record;
 }

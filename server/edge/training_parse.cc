@@ -56,6 +56,20 @@ std::optional<Phase> PhaseOf(v1::Phase value) {
       return Phase::kState;
     case v1::PHASE_REDUCE:
       return Phase::kReduce;
+    case v1::PHASE_SELECT:
+      return Phase::kSelect;
+    case v1::PHASE_AGREE:
+      return Phase::kAgree;
+    case v1::PHASE_SPLIT:
+      return Phase::kSplit;
+    case v1::PHASE_THRESHOLD:
+      return Phase::kThreshold;
+    case v1::PHASE_BALANCE:
+      return Phase::kBalance;
+    case v1::PHASE_GATHER:
+      return Phase::kGather;
+    case v1::PHASE_APPLY:
+      return Phase::kApply;
     default:
       return std::nullopt;
   }
@@ -186,7 +200,8 @@ absl::StatusOr<WorkerBody> Parse(const v1::Formed& in) {
   Formed out{
       {check.Number("group", in.group())},    in.state_hash(),
       check.Seconds("seconds", in.seconds()), check.Count("transfer_bytes", in.transfer_bytes()),
-      check.Count("step", in.step()),         in.moments_zeroed()};
+      check.Count("step", in.step()),         in.moments_zeroed(),
+      check.Norm("residual_norm_squared", in.residual_norm_squared())};
   RETURN_IF_ERROR(check.status());
   return out;
 }
@@ -204,6 +219,18 @@ absl::StatusOr<WorkerBody> Parse(const v1::Progress& in) {
   return out;
 }
 
+SparseStats ParseSparse(const v1::SparseStats& in, FieldChecks& check) {
+  return {.reductions = check.Count("sparse.reductions", in.reductions()),
+          .selected = check.Count("sparse.selected", in.selected()),
+          .region_entries = check.Count("sparse.region_entries", in.region_entries()),
+          .merged = check.Count("sparse.merged", in.merged()),
+          .delivered = check.Count("sparse.delivered", in.delivered()),
+          .largest_part = check.Count("sparse.largest_part", in.largest_part()),
+          .cuts = check.Count("sparse.cuts", in.cuts()),
+          .thresholds = check.Count("sparse.thresholds", in.thresholds()),
+          .rebalanced = check.Count("sparse.rebalanced", in.rebalanced())};
+}
+
 // Ready and Reduced have these fields alike.
 template <typename Message>
 ReduceFacts ParseReduceFacts(const Message& in, bool finite, FieldChecks& check) {
@@ -211,8 +238,8 @@ ReduceFacts ParseReduceFacts(const Message& in, bool finite, FieldChecks& check)
   out.state_hash = in.state_hash();
   out.parameter_norm_squared =
       check.Measured("parameter_norm_squared", in.parameter_norm_squared(), finite);
-  out.residual_norm_squared =
-      check.Measured("residual_norm_squared", in.residual_norm_squared(), finite);
+  // A residual is finite also where its worker is not (rule 15).
+  out.residual_norm_squared = check.Norm("residual_norm_squared", in.residual_norm_squared());
   check.Require(in.costs_size() <= kListMax, "costs", "has more than 4096 entries");
   for (const v1::PhaseCost& cost : in.costs()) {
     out.costs.push_back({check.Enum("costs.phase", cost.phase(), PhaseOf(cost.phase())),
@@ -223,6 +250,7 @@ ReduceFacts ParseReduceFacts(const Message& in, bool finite, FieldChecks& check)
                          check.Count("costs.calls", cost.calls())});
   }
   out.reduce_seconds = check.Seconds("reduce_seconds", in.reduce_seconds());
+  if (in.has_sparse()) out.sparse = ParseSparse(in.sparse(), check);
   return out;
 }
 

@@ -66,6 +66,21 @@ absl::StatusOr<SyncPolicy> KindFromJob(const v1::Sync& sync) {
   }
 }
 
+absl::StatusOr<server::Collective> KindFromJob(const v1::Collective& collective) {
+  switch (collective.kind()) {
+    case v1::COLLECTIVE_KIND_RING:
+      return server::Collective::kRing;
+    case v1::COLLECTIVE_KIND_SPARSE:
+      return server::Collective::kSparse;
+    case v1::COLLECTIVE_KIND_AUTO:
+      return server::Collective::kAuto;
+    case v1::COLLECTIVE_KIND_TOPK_GATHER:
+      return server::Collective::kTopkGather;
+    default:
+      return Unknown("collective.kind", collective.kind());
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<ScheduleConfig> ScheduleFromJob(const v1::Job& job) {
@@ -108,6 +123,16 @@ absl::StatusOr<PolicyConfig> PolicyFromJob(const v1::Job& job) {
     return absl::InvalidArgumentError("the job's sync.table does not start at step 0");
   }
   config.round_steps = sync.round_steps();
+  return config;
+}
+
+absl::StatusOr<server::CollectiveConfig> CollectiveFromJob(const v1::Job& job) {
+  const v1::Collective& collective = job.collective();
+  server::CollectiveConfig config;
+  ASSIGN_OR_RETURN(config.kind, KindFromJob(collective));
+  config.density = collective.density();
+  config.warmup_steps = static_cast<uint64_t>(collective.warmup_steps());
+  config.warmup_density = collective.warmup_density();
   return config;
 }
 

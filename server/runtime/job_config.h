@@ -4,6 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "proto/rondo/v1/job.pb.h"
+#include "server/core/collective.h"
 #include "server/core/policy.h"
 #include "server/core/schedule.h"
 
@@ -13,6 +14,7 @@ namespace rondo {
 // Errors: InvalidArgument names an enum value that this version does not know, or what is missing.
 absl::StatusOr<ScheduleConfig> ScheduleFromJob(const v1::Job& job);
 absl::StatusOr<PolicyConfig> PolicyFromJob(const v1::Job& job);
+absl::StatusOr<server::CollectiveConfig> CollectiveFromJob(const v1::Job& job);
 
 }  // namespace rondo
 

@@ -15,33 +15,6 @@ namespace {
 
 uint64_t Unsigned(int64_t value) { return static_cast<uint64_t>(value); }
 
-absl::StatusOr<Collective> KindFromJob(const v1::Collective& collective) {
-  switch (collective.kind()) {
-    case v1::COLLECTIVE_KIND_RING:
-      return Collective::kRing;
-    case v1::COLLECTIVE_KIND_SPARSE:
-      return Collective::kSparse;
-    case v1::COLLECTIVE_KIND_AUTO:
-      return Collective::kAuto;
-    case v1::COLLECTIVE_KIND_TOPK_GATHER:
-      return Collective::kTopkGather;
-    default:  // Open enum: unspecified, or from a newer version.
-      return absl::InvalidArgumentError(fmt::format(
-          "collective.kind has the value {}, which this version does not know: use the version "
-          "that froze the job",
-          static_cast<int>(collective.kind())));
-  }
-}
-
-absl::StatusOr<CollectiveConfig> CollectiveFromJob(const v1::Collective& collective) {
-  CollectiveConfig config;
-  ASSIGN_OR_RETURN(config.kind, KindFromJob(collective));
-  config.density = collective.density();
-  config.warmup_steps = Unsigned(collective.warmup_steps());
-  config.warmup_density = collective.warmup_density();
-  return config;
-}
-
 // Jobs that were frozen by an older version lack the newer keys: the default stays.
 void SetSeconds(double given, absl::Duration* limit) {
   if (given > 0) *limit = absl::Seconds(given);
@@ -96,7 +69,7 @@ absl::StatusOr<MachineConfig> MachineConfigFromJob(const v1::Job& job, Term term
   config.batch_global = Unsigned(job.batch().global());
   config.batch_per_worker = Unsigned(job.batch().per_worker());
   config.shuffle = job.data().shuffle();
-  ASSIGN_OR_RETURN(config.collective, CollectiveFromJob(job.collective()));
+  ASSIGN_OR_RETURN(config.collective, CollectiveFromJob(job));
   config.workers_min = Unsigned(job.workers().min());
   config.workers_max = Unsigned(job.workers().max());
   config.wait = absl::Seconds(job.workers().wait_seconds());

@@ -1,0 +1,122 @@
+#include "server/cli/collective_plan.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "server/cli/units.h"
+#include "server/core/link_cost.h"
+#include "server/core/messages.h"
+#include "server/core/plan.h"
+
+namespace rondo::cli {
+namespace {
+
+using server::Collective;
+
+int64_t SyncBytes(Collective kind, int64_t workers, int64_t parameters, double density) {
+  switch (kind) {
+    case Collective::kRing:
+    case Collective::kAuto:
+      return RingBytesPerSync(workers, parameters);
+    case Collective::kSparse:
+      return SparseBytesPerSync(workers, EntriesOf(parameters, density));
+    case Collective::kTopkGather:
+      return GatherBytesPerSync(workers, EntriesOf(parameters, density));
+  }
+  return 0;
+}
+
+LinkModel LinkOf(const CollectivePlan& plan, double mbits, int64_t parameters) {
+  const double reckoned = kSelectSecondsEach * static_cast<double>(parameters);
+  return {.bytes_per_second = mbits * 1e6 / 8,
+          .message_seconds = plan.message_seconds,
+          .select_seconds = plan.select_seconds.value_or(reckoned)};
+}
+
+// Speeds in the unit that fits.
+std::string SpeedText(double mbits) {
+  return mbits < 1000 ? fmt::format("{:.3g} Mbit/s", mbits)
+                      : fmt::format("{:.3g} Gbit/s", mbits / 1000);
+}
+
+double PaysUpToMbits(const CollectivePlan& plan, int64_t workers, int64_t parameters) {
+  const int64_t entries = EntriesOf(parameters, plan.density);
+  return PaysUpTo(workers, parameters, entries, LinkOf(plan, 1, parameters)) * 8 / 1e6;
+}
+
+}  // namespace
+
+PlannedBytes BytesOf(const CollectivePlan& plan, int64_t workers, int64_t parameters,
+                     const PolicyConfig& policy, const ScheduleConfig& schedule) {
+  const server::CollectiveConfig& config = plan.config;
+  PlannedBytes bytes;
+  bytes.sync = SyncBytes(config.kind, workers, parameters, config.density);
+  bytes.dense = RingBytesPerSync(workers, parameters);
+  if (config.kind == Collective::kSparse) {
+    bytes.most = SparseBytesMost(workers, EntriesOf(parameters, config.density));
+  }
+  VisitRounds(policy, schedule, [&](const RoundRun& run) {
+    const int64_t syncs = run.mode == RoundMode::kParallel ? run.length : 1;
+    int64_t at_warmup = 0;  // Rounds of the run that begin within it.
+    for (; at_warmup < run.count; ++at_warmup) {
+      const auto step = static_cast<uint64_t>(run.first_step + at_warmup * run.length);
+      if (step >= config.warmup_steps) break;
+      bytes.total += syncs * SyncBytes(config.kind, workers, parameters, DensityAt(config, step));
+    }
+    bytes.total += syncs * (run.count - at_warmup) * bytes.sync;
+  });
+  return bytes;
+}
+
+void AddCollectiveJson(const CollectivePlan& plan, int64_t workers,
+                       std::optional<int64_t> parameters, nlohmann::ordered_json* json) {
+  nlohmann::ordered_json& out = *json;
+  out["collective"] = NameOf(plan.config.kind);
+  out["density"] = plan.density;
+  out["entries"] = nullptr;
+  if (plan.density == 0) return;
+  out["links"] = nlohmann::ordered_json::array();
+  out["pays_up_to_mbits"] = nullptr;
+  if (!parameters) return;
+  const int64_t entries = EntriesOf(*parameters, plan.density);
+  out["entries"] = entries;
+  for (const double mbits : plan.link_mbits) {
+    const LinkModel link = LinkOf(plan, mbits, *parameters);
+    nlohmann::ordered_json each = {
+        {"mbits", mbits},
+        {"dense_seconds", RingSyncSeconds(workers, *parameters, link)},
+        {"sparse_seconds", SparseSyncSeconds(workers, entries, link)},
+        {"pays_from_workers", nullptr}};
+    if (const auto from = PaysFromWorkers(*parameters, entries, link)) {
+      each["pays_from_workers"] = *from;
+    }
+    out["links"].push_back(std::move(each));
+  }
+  const double up_to = PaysUpToMbits(plan, workers, *parameters);
+  if (up_to > 0) out["pays_up_to_mbits"] = up_to;
+}
+
+std::string CompareLines(const CollectivePlan& plan, int64_t workers,
+                         std::optional<int64_t> parameters) {
+  if (plan.density == 0 || !parameters) return "";
+  const int64_t entries = EntriesOf(*parameters, plan.density);
+  std::string text = fmt::format(
+      "sparse       {} of {} elements (density {:.4g}), a sync by {} workers:\n"
+      "             {:>12} {:>10} {:>10}  sparse pays\n",
+      entries, *parameters, plan.density, workers, "link", "dense", "sparse");
+  for (const double mbits : plan.link_mbits) {
+    const LinkModel link = LinkOf(plan, mbits, *parameters);
+    const auto from = PaysFromWorkers(*parameters, entries, link);
+    text += fmt::format("             {:>12} {:>10} {:>10}  {}\n", SpeedText(mbits),
+                        SecondsText(RingSyncSeconds(workers, *parameters, link)),
+                        SecondsText(SparseSyncSeconds(workers, entries, link)),
+                        from ? fmt::format("from {} workers on", *from) : "never");
+  }
+  const double up_to = PaysUpToMbits(plan, workers, *parameters);
+  if (up_to <= 0) return text + fmt::format("             with {} workers: never\n", workers);
+  return text + fmt::format("             with {} workers: {}\n", workers,
+                            std::isinf(up_to) ? "at any speed" : "up to " + SpeedText(up_to));
+}
+
+}  // namespace rondo::cli
