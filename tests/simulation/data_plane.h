@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "tests/simulation/pieces.h"
 #include "tests/simulation/world.h"
 
 namespace rondo::simulation {
@@ -30,6 +31,8 @@ struct Offer {
   uint64_t stands_at = 0;
   uint64_t working = 0;
   std::set<uint64_t> result = {};
+  Pieces delivered = {};  // What that step took.
+  Pieces residual = {};   // What earlier reductions left of this member's.
   bool flawed = false;  // A step of this round has gone wrong here: its state is another one.
   double weight = 1;    // 0: its work is not averaged in.
   bool sick = false;    // Its moments are not finite.

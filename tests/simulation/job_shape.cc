@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "server/core/collective.h"
+#include "server/core/messages.h"
+
 namespace rondo::simulation {
 namespace {
 
@@ -40,6 +43,24 @@ PolicyConfig DrawPolicy(World* world, Rounds rounds) {
   return policy;
 }
 
+// Two jobs in five are dense.
+server::CollectiveConfig DrawCollective(const World& world) {
+  constexpr uint64_t kKind = 1;
+  constexpr uint64_t kWarmUp = 2;
+  server::CollectiveConfig config;
+  const uint64_t kind = world.Aside(kKind, 10);
+  if (kind < 4) return config;
+  config.density = 0.125;
+  if (kind < 6) {
+    config.kind = server::Collective::kAuto;
+    return config;
+  }
+  config.kind = kind < 9 ? server::Collective::kSparse : server::Collective::kTopkGather;
+  config.warmup_steps = world.Aside(kWarmUp, 2) * 30;
+  config.warmup_density = config.warmup_steps > 0 ? 0.5 : config.density;
+  return config;
+}
+
 }  // namespace
 
 server::MachineConfig DrawConfig(World* world, const Weather& weather) {
@@ -74,6 +95,7 @@ server::MachineConfig DrawConfig(World* world, const Weather& weather) {
   }
   if (!weather.few_attempts) config.limits.attempts_max = 1'000'000;
   config.limits.rewind_after = absl::Seconds(40);
+  config.collective = DrawCollective(*world);
   return config;
 }
 

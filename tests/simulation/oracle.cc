@@ -90,6 +90,7 @@ void Oracle::On(const server::GroupRecord& record) {
   }
   if (!std::is_sorted(names.begin(), names.end())) Bad("ranks are not in name order");
   groups_[record.group.value] = names;
+  residuals_.SeeGroup(record);
   CheckNeeds(record);
 }
 
@@ -128,8 +129,28 @@ void Oracle::On(const server::OrderRecord& record) {
   }
   if (!goes_on && record.round.value <= last_order_) Bad("rounds must grow");
   if (record.runs.size() != groups_[record.group.value].size()) Bad("an order misses members");
+  if (goes_on && record.collective != open_.back().collective) {
+    Bad("the collective changes in the middle of a round");
+  }
+  if (!goes_on) CheckCollective(record);
+  residuals_.SeeOrder(record, goes_on);
   last_order_ = record.round.value;
   open_.push_back(record);
+}
+
+// Kind auto: four rounds of each with two members at least, in turn; then the faster one.
+void Oracle::CheckCollective(const server::OrderRecord& record) {
+  constexpr int kEach = 4;
+  server::Collective expected = collective_;
+  if (collective_ == server::Collective::kAuto) {
+    const int ring = measured_[server::Collective::kRing];
+    const int sparse = measured_[server::Collective::kSparse];
+    const bool known = ring >= kEach && sparse >= kEach;
+    const bool next = record.runs.size() > 1 && sparse < ring;
+    expected = (known ? sparse_is_faster_ : next) ? server::Collective::kSparse
+                                                  : server::Collective::kRing;
+  }
+  if (record.collective != expected) Bad("an order of another collective than is due");
 }
 
 void Oracle::On(const server::CommitRecord& record) {
@@ -141,9 +162,15 @@ void Oracle::On(const server::CommitRecord& record) {
       record.first_step + record.length != last.first_step + last.length) {
     Bad("a commit of other steps");
   }
+  if (record.reductions > 0 && record.contributors.size() > 1) {
+    int& measured = measured_[record.collective];
+    measured = std::min(measured + 1, 4);
+  }
   retries_ += record.attempts - 1;
   ++commits_;
   CheckSamples(record);
+  residuals_.SeeCommit(record, head_,
+                       staged_[{record.round.value, record.group.value, record.attempt}]);
   FindOddOnes(record);
   ledger_ = record.ledger;
   head_ = record.state_hash;
@@ -177,6 +204,7 @@ void Oracle::On(const server::EvaluationRecord& record) {
 void Oracle::On(const server::CheckpointRecord& record) {
   if (record.step != step_ || record.state_hash != head_) Bad("a checkpoint of another state");
   checkpoint_step_ = record.step;
+  residuals_.SeeCheckpoint(record);
   checkpoints_.insert(history_.rbegin()->first);
 }
 
@@ -191,6 +219,7 @@ void Oracle::On(const server::RewindRecord& record) {
   step_ = it->second.step;
   ledger_ = it->second.ledger;
   if (record.to_step != step_) Bad("a rewind to another step");
+  residuals_.SeeRewind(record);
   const bool differs = record.reason.find("different parameters") != std::string::npos;
   if (differs && !may_differ_) Bad("members have different states");
   for (auto later = std::next(it); later != history_.end(); later = history_.erase(later)) {
@@ -208,6 +237,7 @@ void Oracle::On(const server::RewindRecord& record) {
 }
 
 void Oracle::On(const server::NoticeRecord& record) {
+  residuals_.SeeNotice(record);
   const bool differs = record.kind == "odd_result" ||
                        (record.kind == "left_out" && record.text.find("hash") != std::string::npos);
   if (differs && !may_differ_) Bad("members have different states: " + record.text);
@@ -215,6 +245,7 @@ void Oracle::On(const server::NoticeRecord& record) {
 
 void Oracle::On(const server::EndRecord& record) {
   end_ = record;
+  residuals_.SeeEnd(record);
   if (record.step != step_) Bad("the end is at another step");
   if (history_.size() == 1) return;
   const uint64_t epochs = ledger_.epoch + (ledger_.position > 0 ? 1 : 0);

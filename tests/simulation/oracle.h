@@ -14,6 +14,8 @@
 
 #include "server/core/messages.h"
 #include "server/core/records.h"
+#include "tests/simulation/pieces.h"
+#include "tests/simulation/residual_judge.h"
 #include "tests/simulation/states.h"
 #include "tests/simulation/world.h"
 
@@ -23,7 +25,17 @@ class Oracle {
  public:
   // `may_differ`: the weather makes results differ among members.
   Oracle(World* world, const States* states, uint64_t train_samples, bool may_differ)
-      : world_(world), states_(states), train_samples_(train_samples), may_differ_(may_differ) {}
+      : world_(world),
+        states_(states),
+        train_samples_(train_samples),
+        may_differ_(may_differ),
+        residuals_(world, states) {}
+
+  // The job's; `sparse_is_faster`: what its workers measure.
+  void ExpectCollective(server::Collective kind, bool sparse_is_faster) {
+    collective_ = kind;
+    sparse_is_faster_ = sparse_is_faster;
+  }
 
   void See(const server::Record& record);
   // A message may leave only if what it rests on is on disk.
@@ -43,6 +55,14 @@ class Oracle {
 
   // The disk is as it was at `copy` again. What workers have, and what was counted, stays.
   void PutBack(const Oracle& copy);
+  // It has formed a group (no repair), and goes on with this residual.
+  void SeeResidual(const std::string& worker, server::StateNeed need, const Pieces& residual) {
+    residuals_.SeeFormed(worker, need, residual);
+  }
+  // It has applied the result of a round, and has this residual now.
+  void SeeResidual(const std::string& worker, uint64_t round, const Pieces& residual) {
+    residuals_.SeeApplied(worker, round, residual);
+  }
 
   // In a step of a parallel order, which is that of `group`, its gradient is not finite.
   void SeeNotFinite(const std::string& worker, uint64_t group) {
@@ -78,6 +98,7 @@ class Oracle {
   void On(const server::NoticeRecord& record);
   void Bad(const std::string& what) { world_->Violate(what); }
   void CheckNeeds(const server::GroupRecord& record);
+  void CheckCollective(const server::OrderRecord& record);
   // What the commit's state was trained on, the open round's orders have dealt.
   std::optional<std::vector<Sample>> TrainedFor(const server::CommitRecord& record);
   struct Dealt {
@@ -97,6 +118,11 @@ class Oracle {
   const States* states_;
   uint64_t train_samples_;
   bool may_differ_;
+  ResidualJudge residuals_;
+  server::Collective collective_ = server::Collective::kRing;
+  bool sparse_is_faster_ = false;
+  // Rounds that have measured it; of those that were undone, too.
+  std::map<server::Collective, int> measured_;
   uint64_t term_ = 0;
   std::set<uint64_t> terms_;  // Of this life of the coordinator.
   uint64_t step_ = 0;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "tests/simulation/pieces.h"
 #include "tests/simulation/states.h"
 #include "tests/simulation/world.h"
 
@@ -22,6 +23,7 @@ struct Partial {
   std::vector<Sample> samples;  // Trained so far.
   bool finite = true;
   bool spoils_moments = false;
+  Pieces residual = {};  // As at the round's start.
 };
 
 class Partials {

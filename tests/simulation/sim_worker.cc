@@ -188,6 +188,8 @@ Offer SimWorker::OfferOf(uint64_t group) {
   offer.stands_at = stands_at_;
   offer.working = working_;
   offer.result = result_;
+  offer.delivered = taken_;
+  offer.residual = residual_;
   offer.flawed = flawed_;
   return offer;
 }
@@ -208,6 +210,7 @@ void SimWorker::Do(const worker::FormGroup& command) {
   if (need == worker::StateNeed::kHolds && !state_) {
     around_.world->Violate(id_ + " is said to hold a state and has none");
   }
+  TakeResidual(command);
   Offer offer = OfferOf(command.assemble.group.value);
   offer.limit = absl::Seconds(command.assemble.limit_seconds);
   Join(
@@ -220,6 +223,31 @@ void SimWorker::Do(const worker::FormGroup& command) {
         failed.text = why;
         Handle(worker::GroupFailed{failed});
       });
+}
+
+// Rule 9: who needs a state from a peer has no residual.
+void SimWorker::TakeResidual(const worker::FormGroup& command) {
+  switch (command.assemble.members[command.rank].need) {
+    case worker::StateNeed::kInitial:
+    case worker::StateNeed::kAll:
+    case worker::StateNeed::kValues:
+      residual_.clear();
+      break;
+    case worker::StateNeed::kFile: {
+      const SavedResidual saved = around_.residuals->Find(command.assemble.step, name_);
+      residual_ = saved.pieces;
+      residual_mode_ = saved.parallel ? worker::Mode::kParallel : worker::Mode::kLocal;
+      break;
+    }
+    case worker::StateNeed::kPartial:
+      residual_ = partial_->residual;
+      residual_mode_ = worker::Mode::kLocal;
+      break;
+    case worker::StateNeed::kHolds:
+    case worker::StateNeed::kStep:
+    case worker::StateNeed::kMoments:
+      break;
+  }
 }
 
 void SimWorker::FinishForming(const worker::FormGroup& command, const Meeting& meeting) {
@@ -249,6 +277,8 @@ void SimWorker::FinishForming(const worker::FormGroup& command, const Meeting& m
   formed.group = command.assemble.group;
   formed.state_hash = *state_;
   formed.seconds = 0.1;
+  formed.residual_norm_squared = static_cast<double>(residual_.size());
+  around_.oracle->SeeResidual(id_, static_cast<server::StateNeed>(need), residual_);
   if (command.assemble.purpose != worker::Purpose::kRetry) {
     around_.oracle->SeeFormed(id_);
     around_.oracle->SeeHolding(command.assemble.round.value, *state_);
@@ -274,6 +304,8 @@ void SimWorker::Do(const worker::Evaluate& command) {
 }
 
 void SimWorker::Do(const worker::Save& command) {
+  around_.residuals->Put(command.what.step, name_,
+                         {residual_, residual_mode_ == worker::Mode::kParallel});
   Later(around_.world->Between(absl::Milliseconds(5), absl::Seconds(1)), [this, command]() {
     worker::Saved saved;
     saved.group = command.what.group;

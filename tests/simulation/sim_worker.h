@@ -16,6 +16,8 @@
 #include "tests/simulation/network.h"
 #include "tests/simulation/oracle.h"
 #include "tests/simulation/partials.h"
+#include "tests/simulation/pieces.h"
+#include "tests/simulation/saved_residuals.h"
 #include "tests/simulation/states.h"
 #include "tests/simulation/weather.h"
 #include "tests/simulation/world.h"
@@ -32,6 +34,9 @@ struct Surroundings {
   Oracle* oracle = nullptr;
   const Weather* weather = nullptr;
   Partials* partials = nullptr;
+  SavedResiduals* residuals = nullptr;
+  bool sparse = false;  // The job's collective may leave residuals.
+  bool sparse_is_faster = false;
   uint64_t partial_every = 0;  // Steps; 0: none.
   int64_t train_samples = 0;
   uint64_t test_samples = 0;
@@ -86,13 +91,14 @@ class SimWorker : public Caller {
   void Do(const worker::Save& command);
   void Do(const worker::Exit& command);
 
+  void TakeResidual(const worker::FormGroup& command);
   void FinishForming(const worker::FormGroup& command, const Meeting& meeting);
   void FinishRepair(const worker::FormGroup& command, const Meeting& meeting);
   // Parallel mode: one step after the other, each a meeting; then one for the buffers.
   void TrainParallel(const worker::Order& order, uint64_t training);
   void NextStep(const worker::Order& order, uint64_t training);
   void JoinStep(const worker::Order& order, uint64_t training, uint64_t index);
-  void FinishStep(const std::set<uint64_t>& result);
+  void FinishStep(const std::set<uint64_t>& result, const Pieces& taken);
   void MayFlip(const Meeting& meeting);
   void FailStep(const worker::Order& order, const std::string& why);
   void FailStep(const worker::Order& order, worker::FailureCause cause, const std::string& why);
@@ -109,8 +115,10 @@ class SimWorker : public Caller {
   worker::Ready ReadyOf(const worker::Order& order) const;
   Offer OfferOf(uint64_t group);
   std::set<uint64_t> WorkOf(const Meeting& meeting) const;
-  uint64_t AverageOf(const Meeting& meeting);
-  static worker::ReduceFacts FactsOf(uint64_t state);
+  worker::ReduceFacts FactsOf(uint64_t state, const Pieces& residual) const;
+  // What a reduction of these offers takes.
+  Pieces TakenFrom(const Meeting& meeting) const;
+  uint64_t Average(uint64_t parent, const std::set<uint64_t>& work, const Pieces& taken);
   static std::string KeyOf(uint64_t round, uint64_t group, uint32_t attempt);
 
   const std::string name_;
@@ -139,12 +147,22 @@ class SimWorker : public Caller {
   uint64_t stands_at_ = 0;
   uint64_t working_ = 0;
   std::set<uint64_t> result_;
+  Pieces taken_;            // What the last step took.
+  uint64_t step_work_ = 0;  // What it trained in the step that it is at.
   bool flawed_ = false;
   // Read from its file, for the next order.
   std::optional<Partial> partial_;
   std::vector<std::vector<Sample>> samples_;
   worker::FormGroup formed_;
-  std::map<std::string, uint64_t> staged_;
+  struct Staged {
+    uint64_t state = 0;
+    Pieces residual;
+  };
+  std::map<std::string, Staged> staged_;
+  // What reductions have left of its work, in rounds of this mode.
+  Pieces residual_;
+  worker::Mode residual_mode_ = worker::Mode::kLocal;
+  worker::Collective collective_ = worker::Collective::kRing;  // Of the order in hand.
 };
 
 }  // namespace rondo::simulation

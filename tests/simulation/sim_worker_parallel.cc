@@ -44,6 +44,7 @@ void SimWorker::JoinStep(const worker::Order& order, uint64_t training, uint64_t
   offer.base = working_;
   offer.weight = finite ? 1 : 0;
   offer.work = around_.states->AddWork({id_, order.round.value, samples_[index]});
+  step_work_ = offer.work;
   Join(
       fmt::format("step {} {} {}", order.round, order.group, stands_at_), std::move(offer),
       [this, order, training](const Meeting& meeting) {
@@ -52,16 +53,20 @@ void SimWorker::JoinStep(const worker::Order& order, uint64_t training, uint64_t
         if (result.empty()) {
           return FailStep(order, worker::FailureCause::kNoFactor, "no member is finite");
         }
-        FinishStep(result);
+        FinishStep(result, TakenFrom(meeting));
         MayFlip(meeting);
         NextStep(order, training);
       },
       [this, order](const std::string& why) { FailStep(order, why); });
 }
 
-void SimWorker::FinishStep(const std::set<uint64_t>& result) {
-  working_ = around_.states->Average(working_, result);
+void SimWorker::FinishStep(const std::set<uint64_t>& result, const Pieces& taken) {
+  working_ = Average(working_, result, taken);
+  // Who took no part in it has left nothing, either.
+  const uint64_t work = around_.sparse && result.contains(step_work_) ? step_work_ : 0;
+  if (work != 0) residual_ = LeftOf(std::move(residual_), work, taken);
   result_ = result;
+  taken_ = taken;
   ++stands_at_;
 }
 
@@ -85,10 +90,10 @@ void SimWorker::AverageBuffers(const worker::Order& order, uint64_t training) {
           around_.world->Violate("a round ends in different states");
         }
         if (training != training_) return FailStep(order, "its order was dropped");
-        staged_[KeyOf(order.round.value, order.group.value, 0)] = working_;
+        staged_[KeyOf(order.round.value, order.group.value, 0)] = {working_, residual_};
         around_.oracle->SeeStaged(id_, order.round.value, order.group.value, 0, working_);
         worker::Ready ready = ReadyOf(order);
-        ready.reduced = FactsOf(working_);
+        ready.reduced = FactsOf(working_, residual_);
         Handle(worker::StepsDone{ready});
       },
       [this, order](const std::string& why) { FailStep(order, why); });
@@ -118,7 +123,7 @@ void SimWorker::FinishRepair(const worker::FormGroup& command, const Meeting& me
   const bool needs = assemble.members[command.rank].need == worker::StateNeed::kStep;
   if (needs && stands_at_ == assemble.step) {
     if (giver.stands_at != stands_at_ + 1) around_.world->Violate(giver.worker + " gives nothing");
-    FinishStep(giver.result);
+    FinishStep(giver.result, giver.delivered);
     if (working_ != giver.working && !flawed_ && !giver.flawed) {
       around_.world->Violate(id_ + " is repaired into another state");
     }
@@ -128,6 +133,7 @@ void SimWorker::FinishRepair(const worker::FormGroup& command, const Meeting& me
   formed.state_hash = working_;
   formed.step = stands_at_;
   formed.seconds = 0.1;
+  formed.residual_norm_squared = static_cast<double>(residual_.size());
   Handle(worker::GroupFormed{formed});
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/mix64.h"
 #include "tests/simulation/sim_worker.h"
 #include "worker/core/permutation.h"
 #include "worker/core/sampler.h"
@@ -44,6 +45,9 @@ void SimWorker::Do(const worker::Train& command) {
   if (order.rates.size() != order.length) around_.world->Violate(id_ + ": rates are missing");
   const uint64_t training = ++training_;
   samples_ = SamplesOf(order);
+  collective_ = order.collective;
+  if (order.mode != residual_mode_) residual_.clear();
+  residual_mode_ = order.mode;
   if (order.mode == worker::Mode::kParallel) return TrainParallel(order, training);
   TrainLocal(order, training);
 }
@@ -98,7 +102,8 @@ void SimWorker::SavePartial(const worker::Order& order, uint64_t next_step) {
                   .first_step = order.first_step,
                   .samples = {},
                   .finite = finite_,
-                  .spoils_moments = spoils_moments_};
+                  .spoils_moments = spoils_moments_,
+                  .residual = residual_};
   for (uint64_t i = 0; i < next_step - order.first_step; ++i) {
     partial.samples.insert(partial.samples.end(), samples_[i].begin(), samples_[i].end());
   }
@@ -133,8 +138,28 @@ void SimWorker::Do(const worker::DropOrder&) {
   spoils_moments_ = false;
 }
 
-uint64_t SimWorker::AverageOf(const Meeting& meeting) {
-  return around_.states->Average(meeting.offers.begin()->second.base, WorkOf(meeting));
+uint64_t SimWorker::Average(uint64_t parent, const std::set<uint64_t>& work,
+                            const Pieces& taken) {
+  return around_.sparse ? around_.states->Average(parent, work, taken)
+                        : around_.states->Average(parent, work);
+}
+
+Pieces SimWorker::TakenFrom(const Meeting& meeting) const {
+  Pieces taken;
+  if (!around_.sparse) return taken;
+  const Taking taking = collective_ == worker::Collective::kRing     ? Taking::kAll
+                        : collective_ == worker::Collective::kSparse ? Taking::kBest
+                                                                     : Taking::kOwn;
+  uint64_t salt = 0;
+  for (const auto& [rank, offer] : meeting.offers) salt += Mix64(offer.work);
+  for (const auto& [rank, offer] : meeting.offers) {
+    if (offer.weight == 0) continue;
+    for (const Piece& piece : DeliveredBy(taking, salt, offer.work, offer.residual)) {
+      const bool fresh = taken.insert(piece).second;
+      if (!fresh) around_.world->Violate("two members deliver the same piece");
+    }
+  }
+  return taken;
 }
 
 std::set<uint64_t> SimWorker::WorkOf(const Meeting& meeting) const {
@@ -149,12 +174,16 @@ std::set<uint64_t> SimWorker::WorkOf(const Meeting& meeting) const {
   return work;
 }
 
-worker::ReduceFacts SimWorker::FactsOf(uint64_t state) {
+worker::ReduceFacts SimWorker::FactsOf(uint64_t state, const Pieces& residual) const {
   worker::ReduceFacts facts;
+  facts.residual_norm_squared = static_cast<double>(residual.size());
   facts.state_hash = state;
   facts.parameter_norm_squared = 1;
   facts.costs = {{worker::CostPhase::kReduce, 100, 100, 10, 0.01, 1}};
   facts.reduce_seconds = 0.01;
+  if (collective_ == worker::Collective::kRing) return facts;
+  facts.sparse = worker::SparseStats{.reductions = 1, .selected = 3, .region_entries = 3};
+  facts.reduce_seconds = around_.sparse_is_faster ? 0.001 : 0.02;
   return facts;
 }
 
@@ -183,18 +212,22 @@ void SimWorker::Do(const worker::ReduceState& command) {
 }
 
 void SimWorker::FinishReduce(const worker::Reduce& reduce, const Meeting& meeting) {
-  uint64_t state = AverageOf(meeting);
+  const Pieces taken = TakenFrom(meeting);
+  uint64_t state = Average(meeting.offers.begin()->second.base, WorkOf(meeting), taken);
+  const bool counts = reduce.contributors[formed_.rank].weight > 0;
+  const Pieces residual =
+      counts && around_.sparse ? LeftOf(residual_, work_, taken) : residual_;
   // One alone cannot be contradicted.
   if (meeting.offers.size() > 1 && around_.world->Strikes(around_.weather->flips)) {
     state += incarnation_;
   }
-  staged_[KeyOf(reduce.round.value, reduce.group.value, reduce.attempt)] = state;
+  staged_[KeyOf(reduce.round.value, reduce.group.value, reduce.attempt)] = {state, residual};
   around_.oracle->SeeStaged(id_, reduce.round.value, reduce.group.value, reduce.attempt, state);
   worker::Reduced reduced;
   reduced.group = reduce.group;
   reduced.round = reduce.round;
   reduced.attempt = reduce.attempt;
-  reduced.reduced = FactsOf(state);
+  reduced.reduced = FactsOf(state, residual);
   reduced.finite = !sick_ && !spoils_moments_;
   Handle(worker::ReduceDone{reduced});
 }
@@ -203,7 +236,9 @@ void SimWorker::Do(const worker::ApplyStaged& command) {
   const auto staged =
       staged_.find(KeyOf(command.round.value, command.group.value, command.attempt));
   if (staged == staged_.end()) return around_.world->Violate(id_ + " applies what is not staged");
-  state_ = staged->second;
+  state_ = staged->second.state;
+  residual_ = staged->second.residual;
+  around_.oracle->SeeResidual(id_, command.round.value, residual_);
   sick_ = sick_ || spoils_moments_;
   spoils_moments_ = false;
   around_.oracle->SeeHolding(command.round.value, *state_);

@@ -46,6 +46,7 @@ Simulation::Simulation(uint64_t seed, const Weather& weather, bool keep_log)
       user_(&world_, &weather_, &coordinator_) {
   world_.keep_log = keep_log;
   world_.SetFairFrom(absl::UnixEpoch() + weather_.until);
+  oracle_.ExpectCollective(config_.collective.kind, SparseIsFaster());
 }
 
 Outcome Simulation::Run() {
@@ -148,6 +149,9 @@ void Simulation::AddWorker(const std::string& name) {
   around.oracle = &oracle_;
   around.weather = &weather_;
   around.partials = &partials_;
+  around.residuals = &residuals_;
+  around.sparse = config_.collective.kind != server::Collective::kRing;
+  around.sparse_is_faster = SparseIsFaster();
   if (config_.partials) around.partial_every = config_.checkpoint_every_steps;
   around.step = std::min(absl::Seconds(2), world_.Between(absl::Seconds(10), absl::Seconds(60)) /
                                                std::max(1.0, steps));

@@ -14,6 +14,7 @@
 #include "tests/simulation/oracle.h"
 #include "tests/simulation/partials.h"
 #include "tests/simulation/promises.h"
+#include "tests/simulation/saved_residuals.h"
 #include "tests/simulation/sim_coordinator.h"
 #include "tests/simulation/sim_worker.h"
 #include "tests/simulation/states.h"
@@ -51,6 +52,8 @@ class Simulation {
   void RestartEverything();
   std::vector<SimWorker*> Alive() const;
   bool Over();
+  // So workers measure it where they compare.
+  bool SparseIsFaster() const { return world_.Aside(/*salt=*/3, 2) == 0; }
   bool MayEndEarly(const server::EndRecord& end) const;
   void CheckProgress();
   void CheckEnd();
@@ -65,6 +68,7 @@ class Simulation {
   Oracle oracle_;
   Promises promises_;
   Partials partials_;
+  SavedResiduals residuals_;
   SimCoordinator coordinator_;
   User user_;
   uint64_t last_incarnation_ = 0;

@@ -17,7 +17,7 @@ namespace rondo::simulation {
 
 class World {
  public:
-  explicit World(uint64_t seed) : random_(Mix64(seed + kSplitMix64Gamma)) {}
+  explicit World(uint64_t seed) : seed_(seed), random_(Mix64(seed + kSplitMix64Gamma)) {}
 
   absl::Time now() const { return now_; }
   // Equal times: in the order of their calls.
@@ -37,6 +37,8 @@ class World {
     return true;
   }
 
+  // Chance that takes nothing from the sequence of the others: `salt` says of what.
+  uint64_t Aside(uint64_t salt, uint64_t bound) const { return Mix64(Mix64(seed_) + salt) % bound; }
   uint64_t Below(uint64_t bound) { return random_.Below(bound); }
   bool Chance(double probability) { return probability > 0 && Unit() < probability; }
   absl::Duration Between(absl::Duration low, absl::Duration high) {
@@ -84,6 +86,7 @@ class World {
   }
   double Unit() { return static_cast<double>(random_.Next() >> 11) * 0x1p-53; }
 
+  const uint64_t seed_;
   SplitMix64 random_;
   absl::Time now_ = absl::UnixEpoch();
   absl::Time fair_from_ = absl::UnixEpoch();

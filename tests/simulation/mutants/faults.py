@@ -168,4 +168,54 @@ FAULTS = [
     Fault('partial_skipped', 'a long round goes on a step further than its partials', [
         (GROUP, '  if (partial) message.step = *partials_->step;',
          f'  if (partial) message.step = *partials_->step + ({on("partial_skipped")} ? 1 : 0);')], ('TotalRestarts',)),
+    Fault('residual_silent', 'a residual is lost and no event says so (rule 9)', [
+        ('server/core/job_machine_residual.cc', '  for (const LostResidual& residual : lost) {',
+         f'  if ({on("residual_silent")}) return;\n  for (const LostResidual& residual : lost) {{')], ('Kills',)),
+    Fault('odd_keeps_residual', 'the journal keeps the residual of an outvoted result (rule 9)', [
+        ('server/core/residuals.cc', '    } else if (contribution.reduced->state_hash != hash) {',
+         f'    }} else if (contribution.reduced->state_hash != hash && !{on("odd_keeps_residual")}) {{')],
+        ('WrongResults',)),
+    Fault('residual_forgotten', 'the journal forgets the residual of who did not report (rule 9)', [
+        ('server/core/residuals.cc', '      if (was != open.end()) kept[member.name] = was->second;',
+         f'      if (was != open.end() && !{on("residual_forgotten")}) kept[member.name] = was->second;')],
+        ('BrokenStreams', 'Kills')),
+    Fault('rewind_keeps_residuals', 'a rewind leaves the residuals of the rounds that it undoes (rule 21)', [
+        ('server/core/history.cc', """  history.checkpoints.erase(history.checkpoints.upper_bound(record.to_round),
+                            history.checkpoints.end());""",
+         """  const std::map<std::string, double> residuals = history.committed.residuals;
+  history.checkpoints.erase(history.checkpoints.upper_bound(record.to_round),
+                            history.checkpoints.end());"""),
+        ('server/core/history.cc', '  history.rewound = true;',
+         f"""  if ({on('rewind_keeps_residuals')}) history.committed.residuals = residuals;
+  history.rewound = true;""")], ('Kills',)),
+    Fault('end_counts_no_residuals', 'the end does not count residuals that were not delivered (rule 22)', [
+        ('server/core/job_machine_end.cc', '  end.residuals_undelivered = committed_.residuals_lost + committed_.residuals.size();',
+         f"""  end.residuals_undelivered = committed_.residuals_lost + committed_.residuals.size();
+  if ({on('end_counts_no_residuals')}) end.residuals_undelivered = 0;""")]),
+    Fault('residual_handed_over', 'a joiner takes the residual of who gives it the state (rule 9)', [
+        ('tests/simulation/sim_worker.cc', '  if (!state_) state_ = meeting.offers.at(command.assemble.giver).base;',
+         f"""  if (!state_ && {on('residual_handed_over')}) residual_ = meeting.offers.at(command.assemble.giver).residual;
+  if (!state_) state_ = meeting.offers.at(command.assemble.giver).base;""")]),
+    Fault('values_keep_residual', 'who missed a commit keeps its residual (rule 9)', [
+        ('tests/simulation/sim_worker.cc', '    case worker::StateNeed::kValues:\n      residual_.clear();',
+         f'    case worker::StateNeed::kValues:\n      if (!{on("values_keep_residual")}) residual_.clear();')],
+        ('Kills', 'BrokenStreams')),
+    Fault('residual_twice', 'what was delivered stays in the residual', [
+        ('tests/simulation/sim_worker_round.cc', '  residual_ = staged->second.residual;',
+         f"""  if ({on('residual_twice')}) residual_.merge(Pieces(staged->second.residual));
+  else residual_ = staged->second.residual;""")]),
+    Fault('holder_zeroes', 'who holds the state zeroes its residual in silence (rule 9)', [
+        ('tests/simulation/sim_worker.cc', '    case worker::StateNeed::kHolds:\n    case worker::StateNeed::kStep:',
+         f"""    case worker::StateNeed::kHolds:
+      if ({on('holder_zeroes')}) residual_.clear();
+      break;
+    case worker::StateNeed::kStep:""")]),
+    Fault('trials_forgotten', 'a new term does not know what was measured', [
+        ('server/core/job_machine_restart.cc', '  if (!ended && !config_.fresh_workers) AwaitJournaledMembers();',
+         f'  if ({on("trials_forgotten")}) history_.trials = {{}};\n'
+         '  if (!ended && !config_.fresh_workers) AwaitJournaledMembers();')], ('Restarts',)),
+    Fault('collective_in_midround', 'a round that goes on changes its collective', [
+        ('server/core/continuation.cc', '  next.group = request.group;',
+         f"""  next.group = request.group;
+  if ({on('collective_in_midround')}) next.collective = Collective::kRing;""")], ('StepRepairs',)),
 ]
