@@ -63,8 +63,7 @@ void ReadDensityWarmUp(Section& section, v1::Collective* collective) {
                                : "kind: ring";
   const auto steps = section.Int("warmup_steps", kSteps);
   const auto from = section.Real("warmup_density", {.min = 0, .above_min = true, .max = 1});
-  collective->set_warmup_steps(
-      ValueIfUsed<int64_t>(section, "warmup_steps", steps, 0, used, kind));
+  collective->set_warmup_steps(ValueIfUsed<int64_t>(section, "warmup_steps", steps, 0, used, kind));
   collective->set_warmup_density(
       ValueIfUsed(section, "warmup_density", from, collective->density(), used, kind));
   if (!used) return;

@@ -83,11 +83,10 @@ void AddCollectiveJson(const CollectivePlan& plan, int64_t workers,
   out["entries"] = entries;
   for (const double mbits : plan.link_mbits) {
     const LinkModel link = LinkOf(plan, mbits, *parameters);
-    nlohmann::ordered_json each = {
-        {"mbits", mbits},
-        {"dense_seconds", RingSyncSeconds(workers, *parameters, link)},
-        {"sparse_seconds", SparseSyncSeconds(workers, entries, link)},
-        {"pays_from_workers", nullptr}};
+    nlohmann::ordered_json each = {{"mbits", mbits},
+                                   {"dense_seconds", RingSyncSeconds(workers, *parameters, link)},
+                                   {"sparse_seconds", SparseSyncSeconds(workers, entries, link)},
+                                   {"pays_from_workers", nullptr}};
     if (const auto from = PaysFromWorkers(*parameters, entries, link)) {
       each["pays_from_workers"] = *from;
     }

@@ -25,9 +25,9 @@ struct CollectivePlan {
 
 // Bytes that one of `workers` sends.
 struct PlannedBytes {
-  int64_t sync = 0;   // By the job's collective, at the density after a warm-up.
-  int64_t dense = 0;  // The same by the ring.
-  int64_t total = 0;  // Over the run, warm-up included.
+  int64_t sync = 0;                  // By the job's collective, at the density after a warm-up.
+  int64_t dense = 0;                 // The same by the ring.
+  int64_t total = 0;                 // Over the run, warm-up included.
   std::optional<int64_t> most = {};  // Sparse: no sync sends more, whatever the data.
 };
 

@@ -77,11 +77,10 @@ ordered_json SparseJson(const v1::SparseRound& sparse) {
 }
 
 std::string SparseText(v1::CollectiveKind kind, double density, const v1::SparseRound& sparse) {
-  std::string text =
-      fmt::format("{} {:.4g}: {} entries each, {} taken, selection {}, residual {:.4g}",
-                  CollectiveName(kind), density, CountText(sparse.entries_selected()),
-                  CountText(sparse.entries_delivered()), SecondsText(sparse.select_seconds()),
-                  sparse.residual_norm());
+  std::string text = fmt::format(
+      "{} {:.4g}: {} entries each, {} taken, selection {}, residual {:.4g}", CollectiveName(kind),
+      density, CountText(sparse.entries_selected()), CountText(sparse.entries_delivered()),
+      SecondsText(sparse.select_seconds()), sparse.residual_norm());
   if (sparse.imbalance() > 0) text += fmt::format(", imbalance {:.2f}", sparse.imbalance());
   return text;
 }
@@ -92,17 +91,16 @@ ordered_json CommStatsJson(const v1::CommStats& stats) {
                        {"residual_norm", std::sqrt(stats.residual_norm_squared())},
                        {"residuals_undelivered", stats.residuals_undelivered()}};
   for (const v1::CollectiveStats& each : stats.collectives()) {
-    json["collectives"].push_back(
-        ordered_json{{"collective", CollectiveName(each.collective())},
-                     {"rounds", each.rounds()},
-                     {"reductions", each.reductions()},
-                     {"bytes_sent", each.bytes_sent()},
-                     {"reduce_seconds", each.reduce_seconds()},
-                     {"seconds_each", each.seconds_each()},
-                     {"costs", CostsJson(each.costs())},
-                     {"entries_selected", each.entries_selected()},
-                     {"entries_delivered", each.entries_delivered()},
-                     {"imbalance", each.imbalance()}});
+    json["collectives"].push_back(ordered_json{{"collective", CollectiveName(each.collective())},
+                                               {"rounds", each.rounds()},
+                                               {"reductions", each.reductions()},
+                                               {"bytes_sent", each.bytes_sent()},
+                                               {"reduce_seconds", each.reduce_seconds()},
+                                               {"seconds_each", each.seconds_each()},
+                                               {"costs", CostsJson(each.costs())},
+                                               {"entries_selected", each.entries_selected()},
+                                               {"entries_delivered", each.entries_delivered()},
+                                               {"imbalance", each.imbalance()}});
   }
   return json;
 }

@@ -16,8 +16,8 @@ std::string CollectiveName(v1::CollectiveKind kind);
 // "reduce_scatter", "all_gather", "select", ...
 std::string PhaseName(v1::Phase phase);
 
-// A list of {phase, bytes_sent, bytes_received, header_bytes_sent, seconds, calls}, and entries_sent
-// in phases that send entries.
+// A list of {phase, bytes_sent, bytes_received, header_bytes_sent, seconds, calls}, and
+// entries_sent in phases that send entries.
 nlohmann::ordered_json CostsJson(const google::protobuf::RepeatedPtrField<v1::PhaseCost>& costs);
 // reductions, entries_selected, entries_delivered, select_seconds, imbalance, residual_norm,
 // entry_bytes_sent, control_bytes_sent, cuts, rebalanced.

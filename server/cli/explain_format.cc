@@ -164,8 +164,8 @@ std::string ExplanationText(const v1::RoundExplanation& explanation) {
     text += Row("collective", explanation.collective_text());
   }
   if (explanation.has_sparse()) {
-    text += Row("", SparseText(explanation.collective(), explanation.density(),
-                               explanation.sparse()));
+    text +=
+        Row("", SparseText(explanation.collective(), explanation.density(), explanation.sparse()));
   }
   text += Row("members", fmt::format("{} (group {})", fmt::join(explanation.members(), ", "),
                                      explanation.group()));

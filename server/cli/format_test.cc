@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/time/time.h"
+#include "server/cli/comm_format.h"
 #include "server/cli/explain_format.h"
 #include "server/cli/progress_line.h"
 #include "server/cli/round_format.h"
@@ -92,6 +93,78 @@ TEST(RoundFormatTest, WhatARewindHasUndoneIsMarked) {
   round.set_undone(true);
   EXPECT_NE(RoundLine(round).find("undone"), std::string::npos);
   EXPECT_EQ(RoundJson(round)["undone"], true);
+}
+
+v1::Round SparseRoundOf() {
+  v1::Round round = SomeRound();
+  round.set_collective(v1::COLLECTIVE_KIND_SPARSE);
+  round.set_density(0.01);
+  v1::PhaseCost* split = round.add_costs();
+  split->set_phase(v1::PHASE_SPLIT);
+  split->set_bytes_sent(800);
+  round.add_costs()->set_phase(v1::PHASE_THRESHOLD);
+  v1::SparseRound* sparse = round.mutable_sparse();
+  sparse->set_reductions(1);
+  sparse->set_entries_selected(172);
+  sparse->set_entries_delivered(171);
+  sparse->set_select_seconds(0.002);
+  sparse->set_residual_norm(1.25);
+  sparse->set_imbalance(1.5);
+  return round;
+}
+
+TEST(RoundFormatTest, ASparseRoundSaysWhatItTookAndLeft) {
+  EXPECT_EQ(RoundLine(SomeRound()).find("sparse"), std::string::npos);
+  EXPECT_NE(RoundLine(SparseRoundOf())
+                .find("sparse 0.01: 172 entries each, 171 taken, selection 2.00 ms, residual 1.25, "
+                      "imbalance 1.50"),
+            std::string::npos)
+      << RoundLine(SparseRoundOf());
+  const nlohmann::ordered_json json = RoundJson(SparseRoundOf());
+  EXPECT_EQ(json["collective"], "sparse");
+  EXPECT_EQ(json["density"], 0.01);
+  EXPECT_EQ(json["costs"][0]["phase"], "split");
+  EXPECT_EQ(json["costs"][0]["entries_sent"], 100);
+  EXPECT_FALSE(json["costs"][1].contains("entries_sent"));
+  EXPECT_EQ(json["sparse"]["imbalance"], 1.5);
+  EXPECT_FALSE(RoundJson(SomeRound()).contains("sparse"));
+}
+
+TEST(CommFormatTest, TotalsNameCollectivesAndPhases) {
+  v1::CommStats stats;
+  EXPECT_EQ(CommStatsText(stats), "no round was committed\n");
+  v1::CollectiveStats* sparse = stats.add_collectives();
+  sparse->set_collective(v1::COLLECTIVE_KIND_SPARSE);
+  sparse->set_rounds(3);
+  sparse->set_entries_delivered(100);
+  sparse->add_costs()->set_phase(v1::PHASE_GATHER);
+  stats.set_collective_text("auto: sparse stays");
+  stats.set_residual_norm_squared(4);
+  stats.set_residuals_undelivered(2);
+  const std::string text = CommStatsText(stats);
+  for (const char* part :
+       {"sparse: 3 rounds", "gather", "auto: sparse stays", "norm 2", "2 never delivered"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+  const nlohmann::ordered_json json = CommStatsJson(stats);
+  EXPECT_EQ(json["collectives"][0]["costs"][0]["phase"], "gather");
+  EXPECT_EQ(json["residual_norm"], 2);
+}
+
+TEST(StatusFormatTest, TheCollectiveIsARowWhereItIsNotTheRing) {
+  v1::Status status;
+  status.set_job_id("a-1");
+  EXPECT_EQ(StatusText(status).find("collective"), std::string::npos);
+  status.set_collective(v1::COLLECTIVE_KIND_SPARSE);
+  status.set_density(0.01);
+  status.set_residual_norm_squared(9);
+  status.set_residuals_undelivered(1);
+  EXPECT_NE(StatusText(status).find("collective   sparse at density 0.01; residuals of norm 3, 1 "
+                                    "never delivered"),
+            std::string::npos)
+      << StatusText(status);
+  EXPECT_EQ(StatusJson(status)["collective"], "sparse");
+  EXPECT_EQ(StatusJson(status)["residual_norm"], 3);
 }
 
 TEST(StatusFormatTest, ProgressSaysWhatAWaitingJobWaitsFor) {

@@ -22,8 +22,8 @@ struct PlanOptions {
   std::optional<double> step_seconds = {};
   std::optional<double> sync_seconds = {};
   // Of the comparison of dense and sparse.
-  std::optional<double> density = {};    // That of the job.
-  std::vector<double> link_mbits = {};   // Empty: some common ones.
+  std::optional<double> density = {};   // That of the job.
+  std::vector<double> link_mbits = {};  // Empty: some common ones.
   double latency_ms = 0.1;
   std::optional<double> select_seconds = {};
 };

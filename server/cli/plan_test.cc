@@ -69,11 +69,67 @@ TEST(PlanTest, ItsJsonHasExactlyTheStableNames) {
       PlanOf({.job_file = kDigits + "digits.yaml", .step_seconds = 0.5, .sync_seconds = 2.0}));
   std::vector<std::string> names;
   for (const auto& [name, value] : json.items()) names.push_back(name);
-  EXPECT_EQ(names,
-            (std::vector<std::string>{"steps", "rounds", "syncs", "percent_of_parallel",
-                                      "longest_round", "checksum", "lengths_rle", "bytes_per_sync",
-                                      "partials", "partial_bytes", "predicted_seconds"}));
+  EXPECT_EQ(names, (std::vector<std::string>{
+                       "steps", "rounds", "syncs", "percent_of_parallel", "longest_round",
+                       "checksum", "lengths_rle", "bytes_per_sync", "bytes_per_sync_dense",
+                       "bytes_per_sync_most", "bytes_total", "collective", "density", "entries",
+                       "partials", "partial_bytes", "predicted_seconds"}));
   EXPECT_EQ(json["predicted_seconds"].get<double>(), 460 * 0.5 + json["syncs"].get<double>() * 2.0);
+}
+
+constexpr char kTenRounds[] = "{kind: constant, steps: 100, peak: 1}";
+
+std::string SparseJob(const std::string& name, const std::string& collective) {
+  return WriteJob(name, SmallJob(kTenRounds, "{policy: constant, base_steps: 10}") +
+                            "collective: " + collective + "\n");
+}
+
+TEST(PlanTest, ASparseJobSendsFourSharesOfItsEntries) {
+  const std::string job = SparseJob("sparse.yaml", "{kind: sparse, density: 0.01}");
+  const PlanView view = PlanOf({.job_file = job, .workers = 4, .parameters = 100'000});
+  const nlohmann::json json = PlanJson(view);
+  EXPECT_EQ(json["entries"], 1000);
+  EXPECT_EQ(json["bytes_per_sync"], 4 * 3 * 1000);
+  EXPECT_EQ(json["bytes_per_sync_most"], 6 * 4 * 1000);
+  EXPECT_EQ(json["bytes_per_sync_dense"], 2 * 3 * 100'000);
+  EXPECT_EQ(json["bytes_total"], 10 * 4 * 3 * 1000);
+  EXPECT_EQ(json["collective"], "sparse");
+}
+
+TEST(PlanTest, TheDensitysWarmUpIsInTheTotal) {
+  const std::string job = SparseJob(
+      "warm.yaml", "{kind: sparse, density: 0.01, warmup_steps: 20, warmup_density: 0.04}");
+  const PlanView view = PlanOf({.job_file = job, .workers = 2, .parameters = 100'000});
+  // 4,000 entries in the first round, 2,000 in the second, 1,000 in eight.
+  EXPECT_EQ(PlanJson(view)["bytes_total"], 8 * (4000 + 2000 + 8 * 1000));
+}
+
+TEST(PlanTest, SaysFromWhichSizeAndUpToWhichSpeedSparsePays) {
+  const std::string job = SparseJob("pays.yaml", "{kind: auto, density: 0.01}");
+  PlanOptions options = {.job_file = job, .workers = 8, .parameters = 25'000'000};
+  options.link_mbits = {100, 1'000'000};
+  const PlanView view = PlanOf(options);
+  const nlohmann::json json = PlanJson(view);
+  EXPECT_EQ(json["bytes_per_sync"], json["bytes_per_sync_dense"]);  // The ring comes first.
+  ASSERT_EQ(json["links"].size(), 2u);
+  EXPECT_EQ(json["links"][0]["mbits"], 100);
+  EXPECT_EQ(json["links"][0]["pays_from_workers"], 2);
+  EXPECT_LT(json["links"][0]["sparse_seconds"], json["links"][0]["dense_seconds"]);
+  EXPECT_TRUE(json["links"][1]["pays_from_workers"].is_null());
+  EXPECT_GT(json["pays_up_to_mbits"], 1000);
+  const std::string text = PlanText(view, true);
+  for (const char* part : {"100 Mbit/s", "from 2 workers on", "never", "with 8 workers: up to"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+}
+
+TEST(PlanTest, ADenseJobIsComparedAtTheDensityThatIsAskedFor) {
+  PlanOptions options = {.job_file = kDigits + "digits.yaml"};
+  EXPECT_EQ(PlanText(PlanOf(options), true).find("sparse"), std::string::npos);
+  EXPECT_FALSE(PlanJson(PlanOf(options)).contains("links"));
+  options.density = 0.01;
+  EXPECT_NE(PlanText(PlanOf(options), true).find("sparse pays"), std::string::npos);
+  EXPECT_EQ(PlanJson(PlanOf(options))["collective"], "ring");
 }
 
 TEST(PlanTest, EveryExampleJobCanBePlanned) {

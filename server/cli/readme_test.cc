@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "proto/rondo/v1/jobs.pb.h"
+#include "server/cli/comm_format.h"
 #include "server/cli/explain_format.h"
 #include "server/cli/plan_format.h"
 #include "server/cli/replay_format.h"
@@ -53,7 +54,10 @@ TEST(CliReadmeTest, ListsTheNamesOfARunsSummary) {
 }
 
 TEST(CliReadmeTest, ListsTheNamesOfAPlan) {
-  EXPECT_EQ(DocumentedNames("plan"), PrintedNames(PlanJson(PlanView{})));
+  PlanView view;
+  view.parameters = 1000;
+  view.collective.density = 0.01;
+  EXPECT_EQ(DocumentedNames("plan"), PrintedNames(PlanJson(view)));
 }
 
 TEST(CliReadmeTest, ListsTheNamesOfAStatus) {
@@ -66,7 +70,15 @@ TEST(CliReadmeTest, ListsTheNamesOfAStatus) {
 TEST(CliReadmeTest, ListsTheNamesOfARound) {
   v1::Round round;
   round.mutable_evaluation()->set_round(1);
+  round.add_costs()->set_phase(v1::PHASE_SPLIT);
+  round.mutable_sparse()->set_reductions(1);
   EXPECT_EQ(DocumentedNames("rounds, watch"), PrintedNames(RoundJson(round)));
+}
+
+TEST(CliReadmeTest, ListsTheNamesOfTotals) {
+  v1::CommStats stats;
+  stats.add_collectives()->add_costs()->set_phase(v1::PHASE_SPLIT);
+  EXPECT_EQ(DocumentedNames("rounds --totals"), PrintedNames(CommStatsJson(stats)));
 }
 
 TEST(CliReadmeTest, ListsTheNamesOfAnExplanation) {
@@ -76,6 +88,7 @@ TEST(CliReadmeTest, ListsTheNamesOfAnExplanation) {
   explanation.mutable_samples()->add_returned()->set_worker("a");
   explanation.mutable_samples()->add_not_finite()->set_worker("a");
   explanation.add_events()->set_kind("paused");
+  explanation.mutable_sparse()->set_reductions(1);
   EXPECT_EQ(DocumentedNames("explain"), PrintedNames(ExplanationJson(explanation)));
 }
 

@@ -68,9 +68,9 @@ std::optional<SparseSummary> SummaryOf(const CommitRecord& commit) {
 }
 
 void CommStats::Add(const CommitRecord& commit) {
-  auto total = std::find_if(
-      totals_.begin(), totals_.end(),
-      [&](const CollectiveTotals& t) { return t.collective == commit.collective; });
+  auto total = std::find_if(totals_.begin(), totals_.end(), [&](const CollectiveTotals& t) {
+    return t.collective == commit.collective;
+  });
   if (total == totals_.end()) {
     total = totals_.insert(total, CollectiveTotals{.collective = commit.collective});
   }

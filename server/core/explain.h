@@ -75,11 +75,11 @@ struct RoundStory {
   uint64_t first_step = 0;
   LengthExplanation length;
   Collective collective = Collective::kRing;
-  double density = 0;           // Of a sparse one.
-  std::string collective_text;  // Why this one, in words; empty: the job asks for the ring.
+  double density = 0;                   // Of a sparse one.
+  std::string collective_text;          // Why this one, in words; empty: the job asks for the ring.
   std::optional<SparseSummary> sparse;  // Of a commit.
-  uint64_t orders = 1;                    // Groups that worked on it one after the other.
-  std::vector<std::string> members;       // Of the last order, rank order.
+  uint64_t orders = 1;                  // Groups that worked on it one after the other.
+  std::vector<std::string> members;     // Of the last order, rank order.
   std::vector<std::string> contributors;  // Whose work is in the result; empty: not committed.
   std::vector<MemberChange> changes;
   uint32_t attempts = 0;  // Reductions tried; 0: none yet.

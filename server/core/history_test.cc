@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -174,6 +176,46 @@ TEST(HistoryTest, ARewindGoesBackToTheStateOfItsCheckpoint) {
   EXPECT_EQ(history.totals.checkpoint_step, 10u);
   EXPECT_FALSE(history.totals.last_evaluation);
   EXPECT_EQ(history.totals.bytes_sent, 21u);  // What was sent was sent.
+}
+
+CommitRecord SparseCommitOf(const OrderRecord& order, std::vector<ResidualNorm> residuals) {
+  CommitRecord record = CommitOf(order, {"a", "b"});
+  record.collective = Collective::kSparse;
+  record.reductions = 1;
+  record.residuals = std::move(residuals);
+  return record;
+}
+
+NoticeRecord LostOf(const std::string& worker, double norm) {
+  NoticeRecord notice{.at = At(5), .kind = std::string(kResidualZeroed), .text = ""};
+  notice.worker = worker;
+  notice.residual_norm_squared = norm;
+  return notice;
+}
+
+TEST(HistoryTest, KnowsWhoseResidualIsLeftAndCountsThoseThatWereLost) {
+  const OrderRecord first = OrderOf(1, 1, 0, 4);
+  const OrderRecord second = OrderOf(2, 1, 4, 4);
+  const History history = Fold({TermRecord{{1}, At(0)}, GroupOf(1, {"a", "b"}), first,
+                                SparseCommitOf(first, {{"a", 4}, {"b", 9}}), LostOf("b", 9), second,
+                                SparseCommitOf(second, {{"a", 1}}), LostOf("c", 16)});
+  EXPECT_EQ(history.committed.residuals, (std::map<std::string, double>{{"a", 1}}));
+  EXPECT_EQ(history.committed.residuals_lost, 2u);
+  EXPECT_EQ(history.committed.residual_lost_norm_squared, 25);
+  EXPECT_EQ(history.trials.sparse.size(), 2u);
+}
+
+TEST(HistoryTest, ARewindBringsResidualsAndTheirLossesBackButForgetsNoMeasurement) {
+  const OrderRecord first = OrderOf(1, 1, 0, 4);
+  const OrderRecord second = OrderOf(2, 1, 4, 4);
+  const History history =
+      Fold({TermRecord{{1}, At(0)}, GroupOf(1, {"a", "b"}), first,
+            SparseCommitOf(first, {{"a", 4}, {"b", 9}}), CheckpointRecord{{1}, 4, 1001, {"a", "b"}},
+            second, SparseCommitOf(second, {{"a", 1}}), LostOf("b", 9),
+            RewindRecord{{1}, 4, {2}, "lost", At(9)}});
+  EXPECT_EQ(history.committed.residuals, (std::map<std::string, double>{{"a", 4}, {"b", 9}}));
+  EXPECT_EQ(history.committed.residuals_lost, 0u);
+  EXPECT_EQ(history.trials.sparse.size(), 2u);
 }
 
 TEST(HistoryTest, ARewindWithoutACheckpointGoesToTheBeginning) {

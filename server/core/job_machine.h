@@ -265,9 +265,9 @@ struct StatusView {
   uint64_t parameters = 0;
   uint64_t samples_dropped = 0;
   std::optional<uint64_t> checkpoint_step;
-  CollectiveDecision collective;  // Of the open round, else of the next.
-  std::string collective_text;    // Of kind auto.
-  double residual_norm_squared = 0;    // Of all residuals together, as last reported.
+  CollectiveDecision collective;     // Of the open round, else of the next.
+  std::string collective_text;       // Of kind auto.
+  double residual_norm_squared = 0;  // Of all residuals together, as last reported.
   // So many were zeroed before they were delivered; at the end also those that are left.
   uint64_t residuals_undelivered = 0;
 };

@@ -216,8 +216,13 @@ bool JobMachine::Impl::EndFinished() {
 bool JobMachine::Impl::End(EndState state, std::string reason) {
   const uint64_t samples = reference_ ? reference_->train_samples : 0;
   Note("ended", reason);
-  EndRecord end{state, reason, committed_.step, committed_.syncs, committed_.checksum.value(),
-                UnusedSamples(committed_.ledger, samples), now_};
+  EndRecord end{state,
+                reason,
+                committed_.step,
+                committed_.syncs,
+                committed_.checksum.value(),
+                UnusedSamples(committed_.ledger, samples),
+                now_};
   end.residuals_undelivered = committed_.residuals_lost + committed_.residuals.size();
   end.residual_norm_squared = committed_.residual_lost_norm_squared;
   for (const auto& [name, norm] : committed_.residuals) end.residual_norm_squared += norm;

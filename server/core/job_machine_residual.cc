@@ -11,8 +11,9 @@ namespace rondo::server {
 void JobMachine::Impl::TellLost(const std::vector<LostResidual>& lost) {
   for (const LostResidual& residual : lost) {
     NoticeRecord notice{.at = now_, .kind = std::string(kResidualZeroed), .text = {}};
-    notice.text = fmt::format("the residual of {} is zero, its norm was {:.4g} when last reported: {}",
-                              residual.worker, std::sqrt(residual.norm_squared), residual.why);
+    notice.text =
+        fmt::format("the residual of {} is zero, its norm was {:.4g} when last reported: {}",
+                    residual.worker, std::sqrt(residual.norm_squared), residual.why);
     if (round_) notice.round = round_->id;
     notice.worker = residual.worker;
     notice.residual_norm_squared = residual.norm_squared;

@@ -16,11 +16,10 @@ uint64_t JobMachine::Impl::GlobalBatch(size_t members) const {
 
 absl::Duration JobMachine::Impl::CollectiveLimit() const {
   // While collectives are compared the next one may take as long as the slowest has.
-  const double last = std::max(committed_.reduce_seconds, config_.collective.kind == Collective::kAuto
-                                                              ? SlowestTrial(history_.trials)
-                                                              : 0);
-  return std::max(config_.limits.collective_min, absl::Seconds(4 * last)) +
-         config_.limits.report;
+  const double last =
+      std::max(committed_.reduce_seconds,
+               config_.collective.kind == Collective::kAuto ? SlowestTrial(history_.trials) : 0);
+  return std::max(config_.limits.collective_min, absl::Seconds(4 * last)) + config_.limits.report;
 }
 
 RoundMode JobMachine::Impl::NextMode() const {

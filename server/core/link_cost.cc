@@ -43,9 +43,8 @@ double PaysUpTo(int64_t workers, int64_t parameters, int64_t entries, const Link
   const auto saved = static_cast<double>(RingBytesPerSync(workers, parameters) -
                                          SparseBytesPerSync(workers, entries));
   if (saved <= 0) return 0;
-  const double extra =
-      (SparseMessages(workers) - RingMessages(workers)) * link.message_seconds +
-      link.select_seconds;
+  const double extra = (SparseMessages(workers) - RingMessages(workers)) * link.message_seconds +
+                       link.select_seconds;
   return extra > 0 ? saved / extra : std::numeric_limits<double>::infinity();
 }
 

@@ -179,9 +179,9 @@ struct NoticeRecord {
   absl::Time at;
   std::string kind;
   std::string text;
-  RoundId round = {};       // That was open; 0: none.
-  std::string worker = {};  // Whom it is about; empty: nobody, or several.
-  double seconds = 0;       // That what it tells of has taken; 0: nothing to tell.
+  RoundId round = {};                // That was open; 0: none.
+  std::string worker = {};           // Whom it is about; empty: nobody, or several.
+  double seconds = 0;                // That what it tells of has taken; 0: nothing to tell.
   double residual_norm_squared = 0;  // kResidualZeroed: as last reported.
 };
 

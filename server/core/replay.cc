@@ -246,8 +246,8 @@ void Replayer::Check(const OrderRecord& record) {
   }
   const std::vector<Member>& members = history_.group->members;
   const uint64_t samples = history_.reference->facts.train_samples;
-  const CollectiveDecision collective = DecideCollective(
-      config_.collective, history_.trials, members.size(), history_.committed.step);
+  const CollectiveDecision collective = DecideCollective(config_.collective, history_.trials,
+                                                         members.size(), history_.committed.step);
   absl::StatusOr<Round> round = DecideOrder(config_.policy, config_.schedule,
                                             {.round = history_.last_round.Next(),
                                              .group = history_.group->group,
@@ -304,9 +304,9 @@ void Replayer::Check(const CommitRecord& record) {
   ExpectSame("density", record.density, computed.density);
   ExpectSame("reductions", record.reductions, computed.reductions);
   for (const ResidualNorm& residual : record.residuals) {
-    const auto in = std::any_of(
-        reduced->second.members.begin(), reduced->second.members.end(),
-        [&](const Member& member) { return member.name == residual.worker; });
+    const auto in =
+        std::any_of(reduced->second.members.begin(), reduced->second.members.end(),
+                    [&](const Member& member) { return member.name == residual.worker; });
     if (!in) Expect("residuals", residual.worker, "only those of who took part");
   }
   before_commit_ = history_.committed.residuals;

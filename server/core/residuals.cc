@@ -41,9 +41,8 @@ ResidualsAfter DecideResiduals(const Round& round, uint64_t hash, const Residual
   for (const auto& [worker, norm] : open) {
     lose(worker, fmt::format("it has no part in the result of round {}", round.id));
   }
-  std::sort(lost.begin(), lost.end(), [](const LostResidual& a, const LostResidual& b) {
-    return a.worker < b.worker;
-  });
+  std::sort(lost.begin(), lost.end(),
+            [](const LostResidual& a, const LostResidual& b) { return a.worker < b.worker; });
   ResidualsAfter after;
   for (const auto& [worker, norm] : kept) after.kept.push_back({worker, norm});
   after.lost = std::move(lost);

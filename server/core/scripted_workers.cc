@@ -284,12 +284,15 @@ void Script::Answer(ScriptedWorker& worker, const CoordinatorMessage& message) {
     if (last.purpose == Purpose::kRepair) return AnswerRepair(worker, last);
     worker.state = last.round ? last.state_hash : StateAfter({});
     worker.round = last.round;
+    const bool from_peer = need == StateNeed::kAll || need == StateNeed::kValues;
+    if (from_peer) worker.residual = 0;
     if (!worker.mute_formed) {
       Formed formed{mesh->group, worker.wrong_state.value_or(worker.state), 0.1, 0};
       if (last.purpose != Purpose::kRetry) {
         formed.moments_zeroed = need == StateNeed::kHolds && worker.sick_moments;
         worker.sick_moments = false;
       }
+      formed.residual_norm_squared = worker.residual;
       Say(worker, formed);
     }
   } else {
@@ -312,6 +315,21 @@ void Script::AnswerWelcome(ScriptedWorker& worker, const Welcome& welcome) {
   if (worker.order && !worker.mute_ready) SayReady(worker);
 }
 
+namespace {
+
+// What its reductions of this order cost, and left.
+ReduceFacts CostsOf(const ScriptedWorker& worker, const Order& order) {
+  ReduceFacts facts;
+  facts.reduce_seconds = worker.ring_seconds;
+  if (order.collective == Collective::kRing) return facts;
+  facts.reduce_seconds = worker.sparse_seconds;
+  facts.residual_norm_squared = worker.leaves_residual;
+  facts.sparse = SparseStats{.reductions = 1, .selected = 5, .region_entries = 5, .delivered = 5};
+  return facts;
+}
+
+}  // namespace
+
 void Script::SayReady(ScriptedWorker& worker) {
   const Order& order = *worker.order;
   Ready ready{
@@ -325,6 +343,7 @@ void Script::SayReady(ScriptedWorker& worker) {
       {}};
   if (order.mode == RoundMode::kParallel) {
     worker.stands_at = order.first_step + order.length;
+    ready.reduced = CostsOf(worker, order);
     ready.reduced.state_hash = worker.wrong_hash.value_or(StateAfter(order.round));
     worker.staged[{order.round, order.group, 0}] = ready.reduced.state_hash;
   }
@@ -353,16 +372,19 @@ void Script::AnswerWork(ScriptedWorker& worker, const CoordinatorMessage& messag
   } else if (const auto* reduce = std::get_if<Reduce>(&body)) {
     if (worker.mute_reduced) return;
     Reduced reduced{reduce->group, reduce->round, reduce->attempt, {}, !worker.sick_moments};
+    if (worker.order) reduced.reduced = CostsOf(worker, *worker.order);
     reduced.reduced.state_hash = worker.wrong_hash.value_or(StateAfter(reduce->round));
     reduced.reduced.costs = {{Phase::kReduce, 100, 100, 10, 0.1, 1}};
     worker.staged = {{{reduce->round, reduce->group, reduce->attempt}, reduced.reduced.state_hash}};
     Say(worker, reduced);
   } else if (const auto* commit = std::get_if<Commit>(&body)) {
+    const bool sparse = worker.order && worker.order->collective != Collective::kRing;
     worker.order.reset();
     const auto staged = worker.staged.find({commit->round, commit->group, commit->attempt});
     if (staged == worker.staged.end() || staged->second != commit->state_hash) return;
     worker.state = commit->state_hash;
     worker.round = commit->round;
+    worker.residual = sparse ? worker.leaves_residual : 0;
     worker.staged.clear();
   } else if (const auto* abort = std::get_if<Abort>(&body)) {
     const bool working = worker.order && worker.order->mode == RoundMode::kParallel &&

@@ -64,6 +64,10 @@ struct ScriptedWorker {
   uint64_t stands_at = 0;     // In a parallel round: its next step.
   uint64_t parameters = 500;  // What Formed says of them in a repair.
   double loss = 1;
+  double leaves_residual = 0;  // Squared norm after each sparse reduce.
+  double residual = 0;         // That it has.
+  double ring_seconds = 0;     // Of a reduce.
+  double sparse_seconds = 0;
   std::vector<CoordinatorMessage> heard;
   std::optional<uint32_t> exit_code;
   std::optional<Refuse> refused;

@@ -136,8 +136,7 @@ grpc::ServerUnaryReactor* JobsService::GetCommStats(grpc::CallbackServerContext*
       return absl::InvalidArgumentError(fmt::format("last_round {} lies before first_round {}",
                                                     last.value, request->first_round()));
     }
-    ASSIGN_OR_RETURN(const CommStats stats,
-                     SumUpRounds(*journal_, {request->first_round()}, last));
+    ASSIGN_OR_RETURN(const CommStats stats, SumUpRounds(*journal_, {request->first_round()}, last));
     EncodeTotals(stats, response);
     const StatusView view = coordinator_->Status().view;
     response->set_collective_text(view.collective_text);
@@ -167,8 +166,9 @@ grpc::ServerUnaryReactor* JobsService::ExplainRound(grpc::CallbackServerContext*
                                                     const v1::ExplainRoundRequest* request,
                                                     v1::RoundExplanation* response) {
   return Reply(context, [&]() -> absl::Status {
-    ASSIGN_OR_RETURN(*response, ExplainFromJournal(*journal_, {facts_.policy, facts_.schedule, facts_.collective},
-                                                   {request->round()}));
+    ASSIGN_OR_RETURN(*response, ExplainFromJournal(
+                                    *journal_, {facts_.policy, facts_.schedule, facts_.collective},
+                                    {request->round()}));
     return absl::OkStatus();
   });
 }

@@ -34,7 +34,14 @@ CommitRecord Commit(uint64_t round) {
   commit.length = 10;
   commit.mean_loss = 0.5;
   commit.state_hash = 7;
-  commit.members = {"w0", "w1"};
+  commit.members = commit.contributors = {"w0", "w1"};
+  commit.collective = Collective::kSparse;
+  commit.density = 0.125;
+  commit.reductions = 1;
+  commit.reduce_seconds = 0.5;
+  commit.costs = {{Phase::kGather, 80, 80, 8, 0.25, 1}};
+  commit.sparse = SparseStats{.reductions = 1, .selected = 6, .region_entries = 8, .delivered = 4};
+  commit.largest_region = 6;
   commit.at = absl::UnixEpoch() + absl::Seconds(100);
   return commit;
 }
@@ -80,6 +87,10 @@ class ViewsMachine final : public Machine {
     view.started_at = absl::UnixEpoch() - absl::Seconds(5);
     view.last_evaluation = EvaluationRecord{{2}, 20, 0.25, 0.75, 297, 1};
     view.checkpoint_step = 100;
+    view.collective = {Collective::kSparse, 0.125};
+    view.collective_text = "auto: sparse stays";
+    view.residual_norm_squared = 4;
+    view.residuals_undelivered = 2;
     return view;
   }
   std::vector<WorkerRow> workers() const override {
@@ -167,6 +178,11 @@ TEST_F(JobsServiceTest, TellsTheStatus) {
   EXPECT_EQ(status.checkpoint(), "step-100");
   EXPECT_EQ(status.members(), 2u);
   EXPECT_THAT(status.member_names(), ElementsAre("w0", "w1"));
+  EXPECT_EQ(status.collective(), v1::COLLECTIVE_KIND_SPARSE);
+  EXPECT_EQ(status.density(), 0.125);
+  EXPECT_EQ(status.collective_text(), "auto: sparse stays");
+  EXPECT_EQ(status.residual_norm_squared(), 4);
+  EXPECT_EQ(status.residuals_undelivered(), 2u);
 }
 
 TEST_F(JobsServiceTest, ListsWorkers) {
@@ -190,6 +206,49 @@ TEST_F(JobsServiceTest, ListsRoundsInPages) {
   EXPECT_EQ(rest.rounds_size(), 3);
   EXPECT_EQ(rest.next_round(), 0u);
   EXPECT_EQ(List(6, 10).rounds_size(), 0);
+}
+
+TEST_F(JobsServiceTest, RoundsSayWhatTheirReductionsCost) {
+  CommitRounds(1, 1);
+  const v1::ListRoundsResponse list = List(0, 2);
+  ASSERT_EQ(list.rounds_size(), 1);
+  const v1::Round& round = list.rounds(0);
+  EXPECT_EQ(round.collective(), v1::COLLECTIVE_KIND_SPARSE);
+  EXPECT_EQ(round.density(), 0.125);
+  ASSERT_EQ(round.costs_size(), 1);
+  EXPECT_EQ(round.costs(0).phase(), v1::PHASE_GATHER);
+  EXPECT_EQ(round.costs(0).bytes_sent(), 80u);
+  EXPECT_EQ(round.sparse().entries_selected(), 3);
+  EXPECT_EQ(round.sparse().imbalance(), 1.5);
+  EXPECT_EQ(round.sparse().entry_bytes_sent(), 80u);
+}
+
+TEST_F(JobsServiceTest, SumsUpWhatReductionsCost) {
+  CommitRounds(1, 1200);  // More than are read at once.
+  const auto stats_of = [this](uint64_t first, uint64_t last) {
+    grpc::ClientContext context;
+    v1::GetCommStatsRequest request;
+    request.set_first_round(first);
+    request.set_last_round(last);
+    v1::CommStats stats;
+    EXPECT_TRUE(stub_->GetCommStats(&context, request, &stats).ok());
+    return stats;
+  };
+  const v1::CommStats all = stats_of(0, 0);
+  ASSERT_EQ(all.collectives_size(), 1);
+  EXPECT_EQ(all.collectives(0).rounds(), 1200u);
+  EXPECT_EQ(all.collectives(0).costs(0).bytes_sent(), 1200u * 80);
+  EXPECT_EQ(all.collectives(0).seconds_each(), 0.5);
+  EXPECT_EQ(all.collective_text(), "auto: sparse stays");
+  EXPECT_EQ(all.residuals_undelivered(), 2u);
+  EXPECT_EQ(stats_of(10, 19).collectives(0).rounds(), 10u);
+  grpc::ClientContext context;
+  v1::GetCommStatsRequest request;
+  request.set_first_round(5);
+  request.set_last_round(4);
+  v1::CommStats none;
+  EXPECT_EQ(stub_->GetCommStats(&context, request, &none).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 TEST_F(JobsServiceTest, RefusesAPageThatIsTooLarge) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -102,6 +103,32 @@ TEST_F(JournalReaderTest, GivesTheRecordsAroundARound) {
   EXPECT_THAT(reader->RecordsAround({7}), StatusIs(absl::StatusCode::kNotFound));
   ASSERT_OK_AND_ASSIGN(const RoundId last, reader->LastOrdered());
   EXPECT_EQ(last, RoundId{3});
+}
+
+TEST_F(JournalReaderTest, TheChoiceOfACollectiveBelongsToEveryRoundAfterIt) {
+  const std::unique_ptr<SqliteJournal> journal = Make();
+  GroupRecord group = Group();
+  std::vector<Record> records = {group};
+  for (uint64_t round = 1; round <= 6; ++round) {
+    OrderRecord order = Order1();
+    order.round = {round};
+    order.group = group.group;
+    records.emplace_back(order);
+    records.emplace_back(Commit(round));
+    if (round == 2) records.emplace_back(NoticeRecord{kNow, std::string(kCollectiveChosen), "c"});
+  }
+  ASSERT_OK(journal->Write(records));
+  ASSERT_OK_AND_ASSIGN(const auto reader, JournalReader::Open(path_));
+  const auto chosen = [&](uint64_t round) {
+    const absl::StatusOr<std::vector<Record>> around = reader->RecordsAround({round});
+    EXPECT_OK(around);
+    return std::count_if(around->begin(), around->end(), [](const Record& record) {
+      const auto* notice = std::get_if<NoticeRecord>(&record);
+      return notice != nullptr && notice->kind == kCollectiveChosen;
+    });
+  };
+  EXPECT_EQ(chosen(6), 1);
+  EXPECT_EQ(chosen(1), 0);
 }
 
 TEST_F(JournalReaderTest, ANewRunHasNoEndAndNoRounds) {

@@ -92,6 +92,13 @@ inline CommitRecord Commit(uint64_t round) {
   record.ledger.samples_used = 12;
   record.ledger.samples_dropped = 13;
   record.at = kNow;
+  record.collective = Collective::kTopkGather;
+  record.density = 0.125;
+  record.costs = {{Phase::kSelect, 0, 0, 0, 0.5, 3}, {Phase::kGather, kBig, 2, 3, 0.25, 4}};
+  record.sparse = SparseStats{kBig, 2, 3, 4, 5, 6, 7, 8, 9};
+  record.largest_region = kBig;
+  record.residuals = {{"w0", 1.0 / 3}, {"w1", 4}};
+  record.reductions = kBig;
   return record;
 }
 
@@ -107,6 +114,8 @@ inline std::vector<Record> AllKinds() {
   end.syncs = 46;
   end.checksum = 0xffffffff;
   end.samples_unused = 8;
+  end.residuals_undelivered = 3;
+  end.residual_norm_squared = 1.5;
   end.at = kNow;
   return {TermRecord{{1}, kNow, kBig},
           NoticeRecord{kNow, "started", std::string("not \xc3\x28 UTF-8")},
@@ -118,7 +127,7 @@ inline std::vector<Record> AllKinds() {
           VoidRecord{{3}, "nobody has it"},
           EvaluationRecord{{2}, 30, 0.5, 0.75, 297, 0.25},
           CheckpointRecord{{2}, 30, kBig},
-          NoticeRecord{kNow, "ended", "", {7}, "worker-1", 0.5},
+          NoticeRecord{kNow, "ended", "", {7}, "worker-1", 0.5, 2.25},
           end,
           RewindRecord{{2}, 30, {4}, "nobody \xff holds it", kNow},
           RequestRecord{RequestKind::kPause, "lunch \xff", "", {}, kNow},

@@ -73,6 +73,30 @@ TEST_F(JournalSqliteTest, DecodesTheValuesThatWereEncoded) {
   EXPECT_EQ(commit.at, kNow);
   EXPECT_EQ(commit.contributors, std::vector<std::string>{"w1"});
   EXPECT_EQ(commit.ledger.returned.at(0).first, 9u);
+  EXPECT_EQ(commit.collective, Collective::kTopkGather);
+  EXPECT_EQ(commit.density, 0.125);
+  ASSERT_EQ(commit.costs.size(), 2u);
+  EXPECT_EQ(commit.costs[1].phase, Phase::kGather);
+  EXPECT_EQ(commit.costs[1].bytes_sent, kBig);
+  EXPECT_EQ(commit.costs[1].calls, 4u);
+  ASSERT_TRUE(commit.sparse.has_value());
+  EXPECT_EQ(commit.sparse->reductions, kBig);
+  EXPECT_EQ(commit.sparse->rebalanced, 9u);
+  EXPECT_EQ(commit.largest_region, kBig);
+  ASSERT_EQ(commit.residuals.size(), 2u);
+  EXPECT_EQ(commit.residuals[0].worker, "w0");
+  EXPECT_EQ(commit.residuals[0].norm_squared, 1.0 / 3);
+  EXPECT_EQ(commit.reductions, kBig);
+  ASSERT_OK_AND_ASSIGN(
+      const NoticeRecord notice,
+      DecodeNotice(EncodeNotice(NoticeRecord{kNow, "k", "t", {7}, "w", 0.5, 2.25})));
+  EXPECT_EQ(notice.residual_norm_squared, 2.25);
+  EndRecord end;
+  end.residuals_undelivered = 3;
+  end.residual_norm_squared = 1.5;
+  ASSERT_OK_AND_ASSIGN(const EndRecord decoded_end, DecodeEnd(EncodeEnd(end)));
+  EXPECT_EQ(decoded_end.residuals_undelivered, 3u);
+  EXPECT_EQ(decoded_end.residual_norm_squared, 1.5);
   ASSERT_OK_AND_ASSIGN(const OrderRecord order, DecodeOrder(EncodeOrder(Order1())));
   EXPECT_EQ(order.mode, RoundMode::kParallel);
   EXPECT_EQ(order.collective, Collective::kSparse);

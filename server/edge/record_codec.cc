@@ -169,13 +169,9 @@ std::string EncodeNotice(const NoticeRecord& record) {
 
 absl::StatusOr<NoticeRecord> DecodeNotice(std::string_view bytes) {
   ASSIGN_OR_RETURN(const v1::NoticeRecord in, Parse<v1::NoticeRecord>(bytes, "notice"));
-  return NoticeRecord{FromMicros(in.at_micros()),
-                      in.kind(),
-                      in.text(),
-                      {in.round()},
-                      in.worker(),
-                      in.seconds(),
-                      in.residual_norm_squared()};
+  return NoticeRecord{
+      FromMicros(in.at_micros()), in.kind(), in.text(), {in.round()}, in.worker(), in.seconds(),
+      in.residual_norm_squared()};
 }
 
 std::string EncodeEnd(const EndRecord& record) {

@@ -185,7 +185,8 @@ absl::StatusOr<OrderRecord> DecodeOrder(std::string_view bytes) {
   record.rates_hash = in.rates_hash();
   record.at = FromMicros(in.at_micros());
   ASSIGN_OR_RETURN(record.mode, FromWire(in.mode(), RoundMode::kLocal, "mode"));
-  ASSIGN_OR_RETURN(record.collective, FromWire(in.collective(), Collective::kTopkGather, "collective"));
+  ASSIGN_OR_RETURN(record.collective,
+                   FromWire(in.collective(), Collective::kTopkGather, "collective"));
   for (const v1::RunsOfRank& rank : in.runs()) {
     std::vector<SampleRun>& runs = record.runs.emplace_back();
     for (const v1::SampleRun& run : rank.runs()) runs.push_back(Get(run));

@@ -62,7 +62,9 @@ std::vector<Sample> Samples() {
        R"(ready { group: 3 round: 4 steps: 5 samples: 6 loss_sum: 7 finite: true step_seconds: 8
                   state_hash: 9 parameter_norm_squared: 10 residual_norm_squared: 11
                   costs { phase: PHASE_REDUCE bytes_sent: 1 bytes_received: 2 header_bytes_sent: 3
-                          seconds: 4 calls: 5 } reduce_seconds: 12 })",
+                          seconds: 4 calls: 5 } reduce_seconds: 12
+                  sparse { reductions: 1 selected: 2 region_entries: 3 merged: 4 delivered: 5
+                           largest_part: 6 cuts: 7 thresholds: 8 rebalanced: 9 } })",
        {"group", "round", "costs.phase"},
        {"costs.phase"}},
       {"Reduced",
@@ -236,7 +238,7 @@ TEST(ParseTest, KeepsEveryFieldOfFormed) {
   v1::WorkerMessage message;
   ASSERT_TRUE(TextFormat::ParseFromString(
       R"(job_id: "job-1" term: 2 formed { group: 3 state_hash: 5 seconds: 0.5 transfer_bytes: 6
-         step: 7 moments_zeroed: true })",
+         step: 7 moments_zeroed: true residual_norm_squared: 8 })",
       &message));
   ASSERT_OK_AND_ASSIGN(const WorkerMessage parsed, ParseWorkerMessage(message));
   const auto& formed = std::get<Formed>(parsed.body);
@@ -246,6 +248,10 @@ TEST(ParseTest, KeepsEveryFieldOfFormed) {
   EXPECT_EQ(formed.transfer_bytes, 6u);
   EXPECT_EQ(formed.step, 7u);
   EXPECT_TRUE(formed.moments_zeroed);
+  EXPECT_EQ(formed.residual_norm_squared, 8);
+  message.mutable_formed()->set_residual_norm_squared(-1);
+  EXPECT_THAT(ParseWorkerMessage(message), StatusIs(absl::StatusCode::kInvalidArgument,
+                                                    HasSubstr("Formed.residual_norm_squared")));
 }
 
 TEST(ParseTest, KeepsEveryFieldOfReady) {
@@ -265,6 +271,28 @@ TEST(ParseTest, KeepsEveryFieldOfReady) {
   ASSERT_EQ(ready.reduced.costs.size(), 1u);
   EXPECT_EQ(ready.reduced.costs[0].header_bytes_sent, 3u);
   EXPECT_EQ(ready.reduced.costs[0].calls, 5u);
+  ASSERT_TRUE(ready.reduced.sparse.has_value());
+  const SparseStats& sparse = *ready.reduced.sparse;
+  EXPECT_EQ(sparse.reductions, 1u);
+  EXPECT_EQ(sparse.selected, 2u);
+  EXPECT_EQ(sparse.region_entries, 3u);
+  EXPECT_EQ(sparse.merged, 4u);
+  EXPECT_EQ(sparse.delivered, 5u);
+  EXPECT_EQ(sparse.largest_part, 6u);
+  EXPECT_EQ(sparse.cuts, 7u);
+  EXPECT_EQ(sparse.thresholds, 8u);
+  EXPECT_EQ(sparse.rebalanced, 9u);
+}
+
+TEST(ParseTest, KnowsThePhasesOfASparseReduction) {
+  for (const v1::Phase phase :
+       {v1::PHASE_SELECT, v1::PHASE_AGREE, v1::PHASE_SPLIT, v1::PHASE_THRESHOLD, v1::PHASE_BALANCE,
+        v1::PHASE_GATHER, v1::PHASE_APPLY}) {
+    v1::WorkerMessage message = MessageOf(Samples()[6]);
+    message.mutable_ready()->mutable_costs(0)->set_phase(phase);
+    ASSERT_OK_AND_ASSIGN(const WorkerMessage parsed, ParseWorkerMessage(message));
+    EXPECT_EQ(static_cast<int>(std::get<Ready>(parsed.body).reduced.costs[0].phase) + 1, phase);
+  }
 }
 
 TEST(EncodeTest, SplitsTheRatesOfALongOrder) {
@@ -313,6 +341,18 @@ TEST(EncodeTest, WritesEveryFieldOfAnOrder) {
                  weight: 3 weight_sum: 6 evaluation_due: true save_due: true })",
       &expected));
   EXPECT_EQ(messages[0].DebugString(), expected.DebugString());
+}
+
+TEST(EncodeTest, WritesEachCollectiveOfAnOrder) {
+  const std::pair<Collective, v1::CollectiveKind> kCases[] = {
+      {Collective::kRing, v1::COLLECTIVE_KIND_RING},
+      {Collective::kSparse, v1::COLLECTIVE_KIND_SPARSE},
+      {Collective::kTopkGather, v1::COLLECTIVE_KIND_TOPK_GATHER}};
+  for (const auto& [collective, expected] : kCases) {
+    Order order;
+    order.collective = collective;
+    EXPECT_EQ(EncodeCoordinatorMessage({"job-1", {2}, order})[0].order().collective(), expected);
+  }
 }
 
 TEST(EncodeTest, WritesEveryOtherMessage) {

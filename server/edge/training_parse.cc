@@ -197,11 +197,13 @@ absl::StatusOr<WorkerBody> Parse(const v1::Endpoint& in) {
 
 absl::StatusOr<WorkerBody> Parse(const v1::Formed& in) {
   FieldChecks check("Formed");
-  Formed out{
-      {check.Number("group", in.group())},    in.state_hash(),
-      check.Seconds("seconds", in.seconds()), check.Count("transfer_bytes", in.transfer_bytes()),
-      check.Count("step", in.step()),         in.moments_zeroed(),
-      check.Norm("residual_norm_squared", in.residual_norm_squared())};
+  Formed out{{check.Number("group", in.group())},
+             in.state_hash(),
+             check.Seconds("seconds", in.seconds()),
+             check.Count("transfer_bytes", in.transfer_bytes()),
+             check.Count("step", in.step()),
+             in.moments_zeroed(),
+             check.Norm("residual_norm_squared", in.residual_norm_squared())};
   RETURN_IF_ERROR(check.status());
   return out;
 }

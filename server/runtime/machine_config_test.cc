@@ -83,9 +83,25 @@ TEST(MachineConfigTest, RefusesAJobThatIsNotFrozen) {
   EXPECT_THAT(MachineConfigFromJob(job, {1}, {}), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
+TEST(MachineConfigTest, TakesTheCollectiveOver) {
+  v1::Job job = FrozenJob();
+  job.mutable_collective()->set_kind(v1::COLLECTIVE_KIND_SPARSE);
+  job.mutable_collective()->set_density(0.01);
+  job.mutable_collective()->set_warmup_steps(90);
+  job.mutable_collective()->set_warmup_density(0.25);
+  ASSERT_OK_AND_ASSIGN(const MachineConfig sparse, MachineConfigFromJob(job, {1}, {}));
+  EXPECT_EQ(sparse.collective.kind, Collective::kSparse);
+  EXPECT_EQ(sparse.collective.density, 0.01);
+  EXPECT_EQ(sparse.collective.warmup_steps, 90u);
+  EXPECT_EQ(sparse.collective.warmup_density, 0.25);
+  job.mutable_collective()->set_kind(v1::COLLECTIVE_KIND_AUTO);
+  ASSERT_OK_AND_ASSIGN(const MachineConfig chosen, MachineConfigFromJob(job, {1}, {}));
+  EXPECT_EQ(chosen.collective.kind, Collective::kAuto);
+}
+
 TEST(MachineConfigTest, NamesACollectiveThatItDoesNotKnow) {
   v1::Job job = FrozenJob();
-  job.mutable_collective()->set_kind(v1::COLLECTIVE_KIND_AUTO);
+  job.mutable_collective()->set_kind(static_cast<v1::CollectiveKind>(77));
   EXPECT_THAT(MachineConfigFromJob(job, {1}, {}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("collective.kind")));
 }

@@ -142,11 +142,11 @@ TEST(WrongUsageTest, AWrongJobFileIsToldByLineAndKeyAndLeavesNoFolder) {
 
 TEST(WrongUsageTest, WhatIsNotBuiltYetIsRefusedByName) {
   DigitsJob job;
-  job.more = "collective: {kind: sparse, density: 0.01}\n";
+  job.more = "precision: bf16\n";
   const std::string folder = MakeJobFolder(job);
   const Ended ended = RunToEnd(RondoRun(folder + "/job.yaml", 1, folder + "/state"));
   EXPECT_EQ(ended.exit_code, 2) << ended;
-  EXPECT_THAT(ended.err, HasSubstr("sparse"));
+  EXPECT_THAT(ended.err, HasSubstr("bf16"));
 }
 
 TEST(WrongUsageTest, APortInUseIsNamed) {

@@ -33,9 +33,9 @@ struct Offer {
   std::set<uint64_t> result = {};
   Pieces delivered = {};  // What that step took.
   Pieces residual = {};   // What earlier reductions left of this member's.
-  bool flawed = false;  // A step of this round has gone wrong here: its state is another one.
-  double weight = 1;    // 0: its work is not averaged in.
-  bool sick = false;    // Its moments are not finite.
+  bool flawed = false;    // A step of this round has gone wrong here: its state is another one.
+  double weight = 1;      // 0: its work is not averaged in.
+  bool sick = false;      // Its moments are not finite.
   absl::Duration limit = absl::Seconds(30);
 };
 

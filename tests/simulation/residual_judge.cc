@@ -62,9 +62,8 @@ void ResidualJudge::Deliver(const server::CommitRecord& record, uint64_t head) {
     at = state->parent;
   }
   for (const Piece& piece : taken) {
-    const bool known = std::any_of(had.begin(), had.end(), [&](const auto& entry) {
-      return entry.second.contains(piece);
-    });
+    const bool known = std::any_of(had.begin(), had.end(),
+                                   [&](const auto& entry) { return entry.second.contains(piece); });
     if (!known) Bad("what is delivered belongs to nobody in the round");
   }
   owed_.clear();
@@ -181,7 +180,8 @@ void ResidualJudge::SeeRewind(const server::RewindRecord& record) {
 void ResidualJudge::SeeEnd(const server::EndRecord& record) {
   CheckTold();
   if (record.residuals_undelivered != told_ + reported_.size()) {
-    Bad(fmt::format("the end counts {} residuals that were not delivered, {} were zeroed and {} "
+    Bad(
+        fmt::format("the end counts {} residuals that were not delivered, {} were zeroed and {} "
                     "are left",
                     record.residuals_undelivered, told_, reported_.size()));
   }

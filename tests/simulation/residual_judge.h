@@ -54,7 +54,9 @@ class ResidualJudge {
                      const std::map<std::string, uint64_t>& staged);
   void CheckTold();
   void Bad(const std::string& what) { world_->Violate(what); }
-  static std::string NameOf(const std::string& worker) { return worker.substr(0, worker.find('#')); }
+  static std::string NameOf(const std::string& worker) {
+    return worker.substr(0, worker.find('#'));
+  }
 
   World* const world_;
   const States* const states_;

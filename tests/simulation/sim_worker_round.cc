@@ -138,8 +138,7 @@ void SimWorker::Do(const worker::DropOrder&) {
   spoils_moments_ = false;
 }
 
-uint64_t SimWorker::Average(uint64_t parent, const std::set<uint64_t>& work,
-                            const Pieces& taken) {
+uint64_t SimWorker::Average(uint64_t parent, const std::set<uint64_t>& work, const Pieces& taken) {
   return around_.sparse ? around_.states->Average(parent, work, taken)
                         : around_.states->Average(parent, work);
 }
@@ -215,8 +214,7 @@ void SimWorker::FinishReduce(const worker::Reduce& reduce, const Meeting& meetin
   const Pieces taken = TakenFrom(meeting);
   uint64_t state = Average(meeting.offers.begin()->second.base, WorkOf(meeting), taken);
   const bool counts = reduce.contributors[formed_.rank].weight > 0;
-  const Pieces residual =
-      counts && around_.sparse ? LeftOf(residual_, work_, taken) : residual_;
+  const Pieces residual = counts && around_.sparse ? LeftOf(residual_, work_, taken) : residual_;
   // One alone cannot be contradicted.
   if (meeting.offers.size() > 1 && around_.world->Strikes(around_.weather->flips)) {
     state += incarnation_;

@@ -61,7 +61,7 @@ FAULTS = [
   if (round_->attempts >=''', f'''  if (!{on('same_group_again')}) group_.reset();
   if (round_->attempts >=''')], ('SmallWorlds',)),
     Fault('unjournaled_commit', 'a commit is sent without its record (rule 1)', [
-        (ROUND, '  Journal(commit);\n  CreditContributors', f'  if (!{on("unjournaled_commit")}) Journal(commit);\n  CreditContributors')]),
+        (ROUND, '  Journal(commit);\n  TellLost', f'  if (!{on("unjournaled_commit")}) Journal(commit);\n  TellLost')]),
     Fault('reused_group', 'a group number is used twice', [
         (GROUP, '  message.group = history_.last_group.Next();',
          f'  message.group = {on("reused_group")} && history_.last_group ? history_.last_group : history_.last_group.Next();')]),
