@@ -1,0 +1,98 @@
+// Jobs whose collective is sparse, or chosen: what users are told, with real processes. Rows of
+// SCENARIOS.md are named in comments.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/e2e/digits_job.h"
+#include "tests/e2e/program.h"
+
+namespace rondo::e2e {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+// A run that has ended.
+struct Run {
+  Run(const DigitsJob& job, int workers) : state(NewFolder("state")) {
+    const std::string folder = MakeJobFolder(job);
+    ended = RunToEnd(RondoRun(folder + "/job.yaml", workers, state));
+    EXPECT_EQ(ended.exit_code, 0) << ended;
+  }
+  std::vector<json> Ask(std::vector<std::string> verb) const {
+    verb.insert(verb.end(), {"--state", state, "--json"});
+    const Ended asked = RunToEnd(Rondo(verb));
+    EXPECT_EQ(asked.exit_code, 0) << asked;
+    return JsonLines(asked.out);
+  }
+
+  std::string state;
+  Ended ended;
+};
+
+TEST(SparseRunTest, ARoundSaysWhatItTookSentAndLeft) {
+  for (const char* sync : {"{policy: constant, base_steps: 4}", "{policy: parallel}"}) {
+    DigitsJob job;
+    job.sync = sync;
+    job.more = "collective: {kind: sparse, density: 0.05}\n";
+    const Run run(job, 3);
+    const std::vector<json> rounds = run.Ask({"rounds"});
+    ASSERT_FALSE(rounds.empty());
+    for (const json& round : rounds) {
+      EXPECT_EQ(round["collective"], "sparse");
+      EXPECT_EQ(round["density"], 0.05);
+      const json& sparse = round["sparse"];
+      const double k = std::floor(0.05 * 17226);
+      EXPECT_LE(sparse["entries_selected"], k);
+      EXPECT_GT(sparse["entries_selected"], 0);
+      EXPECT_EQ(sparse["entries_delivered"], k);
+      EXPECT_GT(sparse["residual_norm"], 0);
+      EXPECT_GE(sparse["imbalance"], 1);
+      // The bound of SPARSE.md, in bytes of all workers; S55.
+      EXPECT_LE(sparse["entry_bytes_sent"], sparse["reductions"].get<double>() * 3 * 6 * k * 4);
+      EXPECT_GT(sparse["entry_bytes_sent"], 0);
+    }
+    const json totals = run.Ask({"rounds", "--totals"}).at(0);
+    EXPECT_EQ(totals["collectives"].size(), 1u);
+    EXPECT_EQ(totals["residuals_undelivered"], 3);
+    EXPECT_EQ(run.Ask({"status"}).at(0)["residuals_undelivered"], 3);
+    EXPECT_EQ(run.Ask({"replay"}).at(0)["same"], true);
+  }
+}
+
+TEST(SparseRunTest, TheDensityFallsInItsWarmUp) {
+  DigitsJob job;
+  job.more = "collective: {kind: sparse, density: 0.01, warmup_steps: 8, warmup_density: 0.16}\n";
+  const Run run(job, 2);
+  const std::vector<json> rounds = run.Ask({"rounds"});
+  ASSERT_GT(rounds.size(), 2u);
+  EXPECT_EQ(rounds[0]["density"], 0.16);
+  EXPECT_NEAR(rounds[1]["density"], 0.04, 1e-12);
+  EXPECT_EQ(rounds[2]["density"], 0.01);
+}
+
+TEST(SparseRunTest, TheFasterCollectiveStays) {  // S54
+  DigitsJob job;
+  job.more = "collective: {kind: auto, density: 0.05}\n";
+  const Run run(job, 2);
+  const std::vector<json> rounds = run.Ask({"rounds"});
+  ASSERT_GT(rounds.size(), 8u);
+  for (size_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(rounds[i]["collective"], i % 2 == 0 ? "ring" : "sparse") << i;
+  }
+  const std::string kept = rounds[8]["collective"].get<std::string>();
+  for (size_t i = 8; i < rounds.size(); ++i) EXPECT_EQ(rounds[i]["collective"], kept) << i;
+  const json story = run.Ask({"explain", std::to_string(rounds.size())}).at(0);
+  EXPECT_THAT(story["collective_text"].get<std::string>(), HasSubstr(kept + " stays"));
+  EXPECT_THAT(run.Ask({"status"}).at(0)["collective_text"].get<std::string>(),
+              HasSubstr(kept + " stays"));
+  EXPECT_EQ(run.Ask({"replay"}).at(0)["same"], true);
+}
+
+}  // namespace
+}  // namespace rondo::e2e
