@@ -270,15 +270,15 @@ const Bad kBad[] = {
     {"kind: ring", "kind: ring, density: 0.5", 15, "collective.density", "not used"},
     {"kind: ring", "kind: ring, select: exact", 15, "collective.select", "not used"},
     {"kind: ring", "kind: ring, warmup_steps: 5", 15, "collective.warmup_steps", "not used"},
-    {"kind: ring", "kind: sparse", 15, "collective", "density"},
+    {"kind: ring", "kind: sparse", 15, "collective.density", "missing"},
     {"kind: ring", "kind: sparse, density: 0", 15, "collective.density", "greater than 0"},
     {"kind: ring", "kind: sparse, density: 1.5", 15, "collective.density", "1"},
     {"kind: ring", "kind: sparse, density: 0.1, selct: exact", 15, "collective.selct", "'select'"},
     {"kind: ring", "kind: sparse, density: 0.1, select: best", 15, "collective.select", "exact"},
     {"kind: ring", "kind: topk_gather, density: 0.1, select: exact", 15, "collective.select",
      "not used"},
-    {"kind: ring", "kind: sparse, density: 0.1, warmup_steps: 5", 15, "collective",
-     "warmup_density"},
+    {"kind: ring", "kind: sparse, density: 0.1, warmup_steps: 5", 15, "collective.warmup_density",
+     "missing"},
     {"kind: ring", "kind: sparse, density: 0.1, warmup_density: 0.5", 15,
      "collective.warmup_density", "warmup_steps"},
     {"kind: ring", "kind: sparse, density: 0.1, warmup_steps: 5, warmup_density: 0.05", 15,
@@ -365,6 +365,37 @@ TEST(ParseJobTest, AFileThatIsNoMapIsOneError) {
     const ParsedJob parsed = ParseJob(text);
     EXPECT_EQ(parsed.errors.size(), 1u) << FormatDiagnostics(text, parsed.errors);
   }
+}
+
+TEST(ParseJobTest, TakesSparseCollectives) {
+  const ParsedJob sparse = ParseJob(JobWith(
+      "kind: ring",
+      "kind: sparse, density: 0.01, select: threshold, warmup_steps: 90, warmup_density: 0.25"));
+  EXPECT_TRUE(sparse.errors.empty()) << FormatDiagnostics("job", sparse.errors);
+  EXPECT_TRUE(sparse.warnings.empty());
+  const v1::Collective& collective = sparse.job.collective();
+  EXPECT_EQ(collective.kind(), v1::COLLECTIVE_KIND_SPARSE);
+  EXPECT_EQ(collective.density(), 0.01);
+  EXPECT_EQ(collective.select(), v1::SELECT_MODE_THRESHOLD);
+  EXPECT_EQ(collective.warmup_steps(), 90);
+  EXPECT_EQ(collective.warmup_density(), 0.25);
+  const v1::Job chosen = ParseJob(JobWith("kind: ring", "kind: auto, density: 0.01")).job;
+  EXPECT_EQ(chosen.collective().kind(), v1::COLLECTIVE_KIND_AUTO);
+  EXPECT_EQ(chosen.collective().select(), v1::SELECT_MODE_EXACT);
+  EXPECT_EQ(chosen.collective().warmup_density(), 0.01);
+  const v1::Job gather = ParseJob(JobWith("kind: ring", "kind: topk_gather, density: 1")).job;
+  EXPECT_EQ(gather.collective().kind(), v1::COLLECTIVE_KIND_TOPK_GATHER);
+}
+
+TEST(ParseJobTest, WarnsWhereSparseDoesNotPay) {
+  const ParsedJob dense = ParseJob(JobWith("kind: ring", "kind: sparse, density: 0.5"));
+  ASSERT_EQ(dense.warnings.size(), 1u);
+  EXPECT_EQ(dense.warnings[0].key, "collective.density");
+  std::string text = JobWith("kind: ring", "kind: sparse, density: 0.01");
+  text.replace(text.find("optimizer: local"), 16, "optimizer: average");
+  const ParsedJob averaged = ParseJob(text);
+  ASSERT_EQ(averaged.warnings.size(), 1u);
+  EXPECT_EQ(averaged.warnings[0].key, "state.optimizer");
 }
 
 TEST(ParseJobTest, WarnsThatASingleCheckpointIsAllThereIs) {

@@ -68,8 +68,8 @@ void ReadDensityWarmUp(Section& section, v1::Collective* collective) {
       ValueIfUsed(section, "warmup_density", from, collective->density(), used, kind));
   if (!used) return;
   if (collective->warmup_steps() > 0 && !from) {
-    section.Fail("warmup_density",
-                 "is missing: warmup_density: SHARE (the density of the first step, as 0.25)");
+    section.Require("warmup_density",
+                    "warmup_density: SHARE (the density of the first step, as 0.25)");
   } else if (collective->warmup_steps() == 0 && from) {
     section.Fail("warmup_density", "needs warmup_steps greater than 0");
   } else if (collective->warmup_density() < collective->density()) {

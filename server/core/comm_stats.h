@@ -39,7 +39,7 @@ struct CollectiveTotals {
   uint64_t reductions = 0;
   uint64_t bytes_sent = 0;
   double reduce_seconds = 0;
-  std::vector<PhaseCost> costs;  // By phase; seconds: sums of the slowest members'.
+  std::vector<PhaseCost> costs = {};  // By phase; seconds: sums of the slowest members'.
   // Sparse ones: sums over reductions, of which entries_selected is a mean over members.
   double entries_selected = 0;
   double entries_delivered = 0;

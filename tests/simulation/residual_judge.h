@@ -42,9 +42,9 @@ class ResidualJudge {
  private:
   // What a rewind goes back to.
   struct Kept {
-    std::map<std::string, double> reported;
-    std::map<std::string, Pieces> files;  // By name.
-    std::map<Piece, uint64_t> delivered;
+    std::map<std::string, double> reported = {};
+    std::map<std::string, Pieces> files = {};  // By name.
+    std::map<Piece, uint64_t> delivered = {};
     uint64_t told = 0;
     RoundMode mode = RoundMode::kLocal;
   };
