@@ -49,7 +49,9 @@ double DensityAt(const CollectiveConfig& config, uint64_t step) {
 void AddTrial(const CommitRecord& commit, CollectiveTrials* trials) {
   std::vector<double>* of = TrialsOf(commit.collective, trials);
   if (of == nullptr || of->size() >= kTrialsEach) return;
-  if (commit.reductions == 0 || commit.contributors.size() < 2) return;
+  // In a retry of a local round contributors are missing, in a repaired parallel one members.
+  const bool alone = commit.contributors.size() < 2 || commit.members.size() < 2;
+  if (alone || commit.reductions == 0) return;
   of->push_back(commit.reduce_seconds / static_cast<double>(commit.reductions));
 }
 

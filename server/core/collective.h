@@ -39,8 +39,8 @@ struct CollectiveTrials {
 // memory.
 inline constexpr size_t kTrialsEach = 4;
 
-// Adds what a commit says, while trials of its collective are missing. Rounds of one member, or
-// without a whole reduction, measure nothing.
+// Adds what a commit says, while trials of its collective are missing. A round that one member has
+// reduced, or finished, alone measures nothing, nor does one that ended without a reduction.
 void AddTrial(const CommitRecord& commit, CollectiveTrials* trials);
 
 // Medians over the trials that count. 0: none yet.

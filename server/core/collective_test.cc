@@ -22,6 +22,7 @@ CommitRecord CommitOf(Collective collective, double reduce_seconds, uint64_t red
   commit.reduce_seconds = reduce_seconds;
   commit.reductions = reductions;
   for (size_t i = 0; i < contributors; ++i) commit.contributors.push_back("w" + std::to_string(i));
+  commit.members = commit.contributors;
   return commit;
 }
 
@@ -68,6 +69,9 @@ TEST(TrialsTest, ARoundOfOneMemberOrWithoutAReductionMeasuresNothing) {
   AddTrial(CommitOf(Collective::kRing, 5, 1, 1), &trials);
   AddTrial(CommitOf(Collective::kRing, 5, 0), &trials);
   AddTrial(CommitOf(Collective::kTopkGather, 5), &trials);
+  CommitRecord finished_alone = CommitOf(Collective::kRing, 5);
+  finished_alone.members.pop_back();
+  AddTrial(finished_alone, &trials);
   EXPECT_THAT(trials.ring, SizeIs(0));
   EXPECT_THAT(trials.sparse, SizeIs(0));
 }

@@ -34,8 +34,8 @@ struct CommittedState {
   double reduce_seconds = 0;
   // By worker: squared norms of residuals that are not zero, as last reported (rule 9).
   std::map<std::string, double> residuals;
-  RoundMode mode = RoundMode::kLocal;  // Of the last commit: residuals are of gradients, or of
-                                       // changes of the parameters.
+  RoundMode mode = RoundMode::kLocal;     // Of the last commit: residuals are of gradients, or of
+                                          // changes of the parameters.
   uint64_t residuals_lost = 0;            // Zeroed before they were delivered,
   double residual_lost_norm_squared = 0;  // and the sum of those.
 };

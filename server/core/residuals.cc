@@ -7,11 +7,10 @@
 namespace rondo::server {
 namespace {
 
-// One that is not finite takes no part in a local round's reduce, nor in a step of a sparse one:
-// nothing of its residual was delivered there.
+// One that is not finite takes no part in a local round's reduce: nothing of its residual was
+// delivered there. In a parallel round its other steps may have delivered all of it.
 bool ZeroedAsNotFinite(const Round& round, const RoundMember& member) {
-  return !IsFinite(member) &&
-         (round.mode == RoundMode::kLocal || round.collective != Collective::kRing);
+  return !IsFinite(member) && round.mode == RoundMode::kLocal;
 }
 
 }  // namespace

@@ -163,7 +163,7 @@ void Oracle::On(const server::CommitRecord& record) {
       record.first_step + record.length != last.first_step + last.length) {
     Bad("a commit of other steps");
   }
-  if (record.reductions > 0 && record.contributors.size() > 1) {
+  if (record.reductions > 0 && record.contributors.size() > 1 && record.members.size() > 1) {
     int& measured = measured_[record.collective];
     measured = std::min(measured + 1, 4);
   }

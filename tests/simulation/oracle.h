@@ -56,8 +56,9 @@ class Oracle {
   // The disk is as it was at `copy` again. What workers have, and what was counted, stays.
   void PutBack(const Oracle& copy);
   // It has formed a group (no repair), and goes on with this residual.
-  void SeeResidual(const std::string& worker, server::StateNeed need, const Pieces& residual) {
-    residuals_.SeeFormed(worker, need, residual);
+  void SeeResidual(const std::string& worker, uint64_t group, server::StateNeed need,
+                   const Pieces& residual) {
+    residuals_.SeeFormed(worker, group, need, residual);
   }
   // It has applied the result of a round, and has this residual now.
   void SeeResidual(const std::string& worker, uint64_t round, const Pieces& residual) {

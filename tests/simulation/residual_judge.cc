@@ -9,11 +9,13 @@ namespace rondo::simulation {
 
 void ResidualJudge::SeeGroup(const server::GroupRecord& record) {
   std::vector<std::string>& members = groups_[record.group.value];
+  zeroed_.clear();
   for (const server::Member& member : record.members) {
     members.push_back(fmt::format("{}#{}", member.name, member.incarnation));
     const bool none = member.need == server::StateNeed::kAll ||
                       member.need == server::StateNeed::kValues ||
-                      member.need == server::StateNeed::kInitial;
+                      member.need == server::StateNeed::kInitial ||
+                      (member.need == server::StateNeed::kFile && FileOf(member.name).empty());
     if (none && reported_.contains(member.name)) zeroed_.insert(member.name);
   }
 }
@@ -21,11 +23,6 @@ void ResidualJudge::SeeGroup(const server::GroupRecord& record) {
 void ResidualJudge::SeeOrder(const server::OrderRecord& record, bool goes_on) {
   CheckTold();
   const std::vector<std::string>& members = groups_[record.group.value];
-  for (const std::string& worker : members) {
-    const std::string name = NameOf(worker);
-    if (!zeroed_.contains(name) || !reported_.contains(name)) continue;
-    Bad(fmt::format("{} goes on without the residual that it had, and no event says so", worker));
-  }
   if (!goes_on) ordered_.clear();
   ordered_.insert(ordered_.end(), members.begin(), members.end());
   if (goes_on) return;
@@ -125,6 +122,9 @@ void ResidualJudge::SeeCommit(const server::CommitRecord& record, uint64_t head,
 }
 
 void ResidualJudge::SeeNotice(const server::NoticeRecord& record) {
+  if (record.kind == "group_formed" && !zeroed_.empty()) {
+    Bad(*zeroed_.begin() + " goes on without the residual that it had, and no event says so");
+  }
   if (record.kind != server::kResidualZeroed) return;
   const auto untold = untold_.find(record.worker);
   const auto reported = reported_.find(record.worker);
@@ -187,8 +187,15 @@ void ResidualJudge::SeeEnd(const server::EndRecord& record) {
   }
 }
 
-void ResidualJudge::SeeFormed(const std::string& worker, server::StateNeed need,
+Pieces ResidualJudge::FileOf(const std::string& name) const {
+  const auto file = files_.find(name);
+  return file == files_.end() ? Pieces{} : file->second;
+}
+
+void ResidualJudge::SeeFormed(const std::string& worker, uint64_t group, server::StateNeed need,
                               const Pieces& residual) {
+  // One that was frozen does not know yet that its group was given up.
+  if (group != groups_.rbegin()->first) return;
   const std::string name = NameOf(worker);
   switch (need) {
     case server::StateNeed::kInitial:
@@ -197,7 +204,7 @@ void ResidualJudge::SeeFormed(const std::string& worker, server::StateNeed need,
       owed_[worker].clear();
       break;
     case server::StateNeed::kFile:
-      owed_[worker] = files_.contains(name) ? files_.at(name) : Pieces{};
+      owed_[worker] = FileOf(name);
       break;
     case server::StateNeed::kPartial:
       owed_[worker] = last_owed_.contains(name) ? last_owed_.at(name) : Pieces{};

@@ -34,8 +34,9 @@ class ResidualJudge {
   void SeeRewind(const server::RewindRecord& record);
   void SeeEnd(const server::EndRecord& record);
 
-  // It has formed a group (no repair) for this need, and goes on with this residual.
-  void SeeFormed(const std::string& worker, server::StateNeed need, const Pieces& residual);
+  // It has formed the group (no repair) for this need, and goes on with this residual.
+  void SeeFormed(const std::string& worker, uint64_t group, server::StateNeed need,
+                 const Pieces& residual);
   // It has applied the result of the round.
   void SeeApplied(const std::string& worker, uint64_t round, const Pieces& residual);
 
@@ -53,6 +54,7 @@ class ResidualJudge {
   void CheckReported(const server::CommitRecord& record,
                      const std::map<std::string, uint64_t>& staged);
   void CheckTold();
+  Pieces FileOf(const std::string& name) const;
   void Bad(const std::string& what) { world_->Violate(what); }
   static std::string NameOf(const std::string& worker) {
     return worker.substr(0, worker.find('#'));
@@ -68,7 +70,7 @@ class ResidualJudge {
   std::map<Piece, uint64_t> delivered_;      // -> round; not undone.
   std::map<std::string, double> reported_;   // By name, as the journal has it.
   std::map<std::string, double> untold_;     // By name: lost, and no event has said so.
-  std::set<std::string> zeroed_;             // Names whose needs leave them none.
+  std::set<std::string> zeroed_;             // Names with one, whose needs leave them none.
   std::map<uint64_t, Kept> checkpoints_;     // By round.
   std::map<std::string, Pieces> files_;      // Of the checkpoint that the job went back to.
   RoundMode mode_ = RoundMode::kLocal;       // Of the last commit.

@@ -278,7 +278,8 @@ void SimWorker::FinishForming(const worker::FormGroup& command, const Meeting& m
   formed.state_hash = *state_;
   formed.seconds = 0.1;
   formed.residual_norm_squared = static_cast<double>(residual_.size());
-  around_.oracle->SeeResidual(id_, static_cast<server::StateNeed>(need), residual_);
+  around_.oracle->SeeResidual(id_, formed.group.value, static_cast<server::StateNeed>(need),
+                              residual_);
   if (command.assemble.purpose != worker::Purpose::kRetry) {
     around_.oracle->SeeFormed(id_);
     around_.oracle->SeeHolding(command.assemble.round.value, *state_);

@@ -115,7 +115,7 @@ class SimWorker : public Caller {
   worker::Ready ReadyOf(const worker::Order& order) const;
   Offer OfferOf(uint64_t group);
   std::set<uint64_t> WorkOf(const Meeting& meeting) const;
-  worker::ReduceFacts FactsOf(uint64_t state, const Pieces& residual) const;
+  worker::ReduceFacts FactsOf(uint64_t state, const Pieces& residual, uint64_t reductions) const;
   // What a reduction of these offers takes.
   Pieces TakenFrom(const Meeting& meeting) const;
   uint64_t Average(uint64_t parent, const std::set<uint64_t>& work, const Pieces& taken);

@@ -93,7 +93,7 @@ void SimWorker::AverageBuffers(const worker::Order& order, uint64_t training) {
         staged_[KeyOf(order.round.value, order.group.value, 0)] = {working_, residual_};
         around_.oracle->SeeStaged(id_, order.round.value, order.group.value, 0, working_);
         worker::Ready ready = ReadyOf(order);
-        ready.reduced = FactsOf(working_, residual_);
+        ready.reduced = FactsOf(working_, residual_, order.length);
         Handle(worker::StepsDone{ready});
       },
       [this, order](const std::string& why) { FailStep(order, why); });

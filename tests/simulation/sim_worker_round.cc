@@ -173,16 +173,17 @@ std::set<uint64_t> SimWorker::WorkOf(const Meeting& meeting) const {
   return work;
 }
 
-worker::ReduceFacts SimWorker::FactsOf(uint64_t state, const Pieces& residual) const {
+worker::ReduceFacts SimWorker::FactsOf(uint64_t state, const Pieces& residual,
+                                       uint64_t reductions) const {
   worker::ReduceFacts facts;
   facts.residual_norm_squared = static_cast<double>(residual.size());
   facts.state_hash = state;
   facts.parameter_norm_squared = 1;
   facts.costs = {{worker::CostPhase::kReduce, 100, 100, 10, 0.01, 1}};
-  facts.reduce_seconds = 0.01;
+  facts.reduce_seconds = 0.01 * static_cast<double>(reductions);
   if (collective_ == worker::Collective::kRing) return facts;
-  facts.sparse = worker::SparseStats{.reductions = 1, .selected = 3, .region_entries = 3};
-  facts.reduce_seconds = around_.sparse_is_faster ? 0.001 : 0.02;
+  facts.sparse = worker::SparseStats{.reductions = reductions, .selected = 3, .region_entries = 3};
+  facts.reduce_seconds *= around_.sparse_is_faster ? 0.1 : 2;
   return facts;
 }
 
@@ -225,7 +226,7 @@ void SimWorker::FinishReduce(const worker::Reduce& reduce, const Meeting& meetin
   reduced.group = reduce.group;
   reduced.round = reduce.round;
   reduced.attempt = reduce.attempt;
-  reduced.reduced = FactsOf(state, residual);
+  reduced.reduced = FactsOf(state, residual, 1);
   reduced.finite = !sick_ && !spoils_moments_;
   Handle(worker::ReduceDone{reduced});
 }
