@@ -112,9 +112,9 @@ absl::StatusOr<double> ErrorFeedback::StagedNormSquared() {
       return norm.squared;
     }
     case Staged::kDelivery:
-      return 0;
+      return 0.0;
   }
-  return 0;
+  return 0.0;
 }
 
 DeviceSpan<float> ErrorFeedback::residual() {

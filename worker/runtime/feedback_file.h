@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "common/safetensors.h"
+#include "kernels/span.h"
 #include "worker/runtime/error_feedback.h"
 
 namespace rondo::worker {
