@@ -1,7 +1,7 @@
 // A worker comes from another history of the job: it was given numbers of which this journal knows
 // nothing, since an old copy of the state directory was put back, or the journal's newest records
 // are lost. Those numbers are not used again, and of what the worker has only a state that this
-// journal knows counts (DESIGN section 3, rules 8, 20 and 21).
+// journal knows counts (rules 8, 20 and 21 of proto/RULES.md).
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Whose residual lives on and whose is lost (DESIGN section 3, rule 9). A residual is what a worker
+// Whose residual lives on and whose is lost (rule 9 of proto/RULES.md). A residual is what a worker
 // had to give and a sparse reduction did not take. It is kept only by who holds every committed
 // result since it joined; what anybody else had is zero from then on, which an event says by name
 // with the norm last reported. Pure.

@@ -1,5 +1,5 @@
-// Jobs whose collective is sparse, or chosen: what users are told, with real processes. Rows of
-// SCENARIOS.md are named in comments.
+// Jobs whose collective is sparse, or chosen: what users are told, with real processes. Numbers
+// (S55, ...) are those of tests/README.md.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ TEST(SparseRunTest, ARoundSaysWhatItTookSentAndLeft) {
       EXPECT_EQ(sparse["entries_delivered"], k);
       EXPECT_GT(sparse["residual_norm"], 0);
       EXPECT_GE(sparse["imbalance"], 1);
-      // The bound of SPARSE.md, in bytes of all workers; S55.
+      // The bound of 6k words a member, in bytes of all workers; S55.
       EXPECT_LE(sparse["entry_bytes_sent"], sparse["reductions"].get<double>() * 3 * 6 * k * 4);
       EXPECT_GT(sparse["entry_bytes_sent"], 0);
     }

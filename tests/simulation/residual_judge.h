@@ -1,4 +1,4 @@
-// The judge of residuals (DESIGN section 3, rule 9): nothing is delivered twice or lost in silence;
+// The judge of residuals (rule 9 of proto/RULES.md): nothing is delivered twice or lost in silence;
 // a residual is kept by who holds every committed result since it joined, is zero in every other
 // case, and the journal says so by name. Works out by itself, from the journal and the states'
 // histories, what each worker must have.

@@ -20,7 +20,7 @@ namespace rondo {
 // What one member brings.
 struct ReductionInput {
   DeviceSpan<const float> values = {};  // [n]; read only if `factor` isn't 0
-  // The values' weight w_i*P/W (DESIGN 3): 1 when all take the same number of samples. 0: this
+  // The values' weight w_i*P/W: 1 when all take the same number of samples. 0: this
   // member takes no part; it sends nothing and keeps its residual.
   float factor = 1;
   // A few small numbers of this member, as many on every rank, such as which parameter tensors had

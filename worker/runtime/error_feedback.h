@@ -1,6 +1,6 @@
 // What a member of a job with a sparse collective carries from reduction to reduction: its
 // residual, which is what it had to give and the group did not take, and the sparse reduction that
-// keeps it (DESIGN rules 5, 9, 18; SPARSE).
+// keeps it (rules 5, 9 and 18 of proto/RULES.md).
 //   A residual has the unit of its mode: gradients in parallel mode, parameter deltas in local
 // mode. An order of the other mode begins without it. A dense order takes all of it along in the
 // next input that counts (`owed`), and it is gone once that is committed.

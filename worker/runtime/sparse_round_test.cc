@@ -1,5 +1,5 @@
 // Sparse orders in both modes: what a group makes of them, bit for bit, and what a failure leaves.
-// Rows of SCENARIOS.md are named in comments.
+// Numbers (S43, ...) are those of tests/README.md.
 #include <gtest/gtest.h>
 
 #include <cmath>

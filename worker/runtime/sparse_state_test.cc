@@ -1,5 +1,5 @@
 // What becomes of a member's residual: in files, with a new group, when the collective or the mode
-// changes (DESIGN rules 9, 15, 21; SPARSE). Rows of SCENARIOS.md are named in comments.
+// changes (rules 9, 15 and 21). Numbers (S43, ...) are those of tests/README.md.
 #include <gtest/gtest.h>
 
 #include <cmath>

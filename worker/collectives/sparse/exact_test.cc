@@ -117,7 +117,7 @@ TEST_P(ExactTest, WeightsScaleTheInputAndDivideTheSum) {
   }
 }
 
-// DESIGN rule 15: it sends nothing and keeps its residual; its values are never read.
+// Rule 15: it sends nothing and keeps its residual; its values are never read.
 TEST_P(ExactTest, AnExcludedMemberKeepsItsResidual) {
   if (ranks() < 2) return;
   Comparison comparison(ranks(), {.size = 500, .k = 25});

@@ -146,7 +146,7 @@ TEST_P(StrikeTest, AtAnyCallFailsTheOthersChangesNothingAndARetryGivesTheSameByt
 INSTANTIATE_TEST_SUITE_P(Kinds, StrikeTest,
                          testing::Values(Strike::kDie, Strike::kFreeze, Strike::kShorten));
 
-// DESIGN rule 18: one member fails at the very end, the others have the result; it gets it from
+// Rule 18: one member fails at the very end, the others have the result; it gets it from
 // one of them and stages what it would have.
 TEST(AdoptTest, AMemberThatFailedLateTakesTheResultFromAnother) {
   SparseMembers members = Members();

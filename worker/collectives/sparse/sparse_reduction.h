@@ -30,7 +30,7 @@ class SparseReduction : public Reduction {
   virtual void SetAgreed(SparseAgreed agreed) = 0;
 
   // The last successful Reduce's G, and the sum of factors: what a member must be given that failed
-  // where others got through (DESIGN rule 18).
+  // where others got through (rule 18 of proto/RULES.md).
   virtual DeviceSpan<const SparseEntry> result() const = 0;
   virtual float factor_sum() const = 0;
   // Takes another member's result for the step in which this one's last Reduce failed, and stages
