@@ -60,8 +60,8 @@ class ResidualJudge {
     return worker.substr(0, worker.find('#'));
   }
 
-  World* const world_;
-  const States* const states_;
+  World* world_;
+  const States* states_;
   std::map<uint64_t, std::vector<std::string>> groups_;  // Members.
   std::vector<std::string> ordered_;                     // Members of the open round's orders.
   uint64_t round_ = 0;                                   // Of the last commit.
