@@ -18,8 +18,8 @@ using nlohmann::json;
 using testing::HasSubstr;
 
 // A run that has ended.
-struct Run {
-  Run(const DigitsJob& job, int workers) : state(NewFolder("state")) {
+struct EndedRun {
+  EndedRun(const DigitsJob& job, int workers) : state(NewFolder("state")) {
     const std::string folder = MakeJobFolder(job);
     ended = RunToEnd(RondoRun(folder + "/job.yaml", workers, state));
     EXPECT_EQ(ended.exit_code, 0) << ended;
@@ -40,7 +40,7 @@ TEST(SparseRunTest, ARoundSaysWhatItTookSentAndLeft) {
     DigitsJob job;
     job.sync = sync;
     job.more = "collective: {kind: sparse, density: 0.05}\n";
-    const Run run(job, 3);
+    const EndedRun run(job, 3);
     const std::vector<json> rounds = run.Ask({"rounds"});
     ASSERT_FALSE(rounds.empty());
     for (const json& round : rounds) {
@@ -68,7 +68,7 @@ TEST(SparseRunTest, ARoundSaysWhatItTookSentAndLeft) {
 TEST(SparseRunTest, TheDensityFallsInItsWarmUp) {
   DigitsJob job;
   job.more = "collective: {kind: sparse, density: 0.01, warmup_steps: 8, warmup_density: 0.16}\n";
-  const Run run(job, 2);
+  const EndedRun run(job, 2);
   const std::vector<json> rounds = run.Ask({"rounds"});
   ASSERT_GT(rounds.size(), 2u);
   EXPECT_EQ(rounds[0]["density"], 0.16);
@@ -79,7 +79,7 @@ TEST(SparseRunTest, TheDensityFallsInItsWarmUp) {
 TEST(SparseRunTest, TheFasterCollectiveStays) {  // S54
   DigitsJob job;
   job.more = "collective: {kind: auto, density: 0.05}\n";
-  const Run run(job, 2);
+  const EndedRun run(job, 2);
   const std::vector<json> rounds = run.Ask({"rounds"});
   ASSERT_GT(rounds.size(), 8u);
   for (size_t i = 0; i < 8; ++i) {
