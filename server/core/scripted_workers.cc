@@ -315,21 +315,6 @@ void Script::AnswerWelcome(ScriptedWorker& worker, const Welcome& welcome) {
   if (worker.order && !worker.mute_ready) SayReady(worker);
 }
 
-namespace {
-
-// What its reductions of this order cost, and left.
-ReduceFacts CostsOf(const ScriptedWorker& worker, const Order& order) {
-  ReduceFacts facts;
-  facts.reduce_seconds = worker.ring_seconds;
-  if (order.collective == Collective::kRing) return facts;
-  facts.reduce_seconds = worker.sparse_seconds;
-  facts.residual_norm_squared = worker.leaves_residual;
-  facts.sparse = SparseStats{.reductions = 1, .selected = 5, .region_entries = 5, .delivered = 5};
-  return facts;
-}
-
-}  // namespace
-
 void Script::SayReady(ScriptedWorker& worker) {
   const Order& order = *worker.order;
   Ready ready{
@@ -343,7 +328,7 @@ void Script::SayReady(ScriptedWorker& worker) {
       {}};
   if (order.mode == RoundMode::kParallel) {
     worker.stands_at = order.first_step + order.length;
-    ready.reduced = CostsOf(worker, order);
+    ready.reduced = worker.CostsOf(order);
     ready.reduced.state_hash = worker.wrong_hash.value_or(StateAfter(order.round));
     worker.staged[{order.round, order.group, 0}] = ready.reduced.state_hash;
   }
@@ -372,7 +357,7 @@ void Script::AnswerWork(ScriptedWorker& worker, const CoordinatorMessage& messag
   } else if (const auto* reduce = std::get_if<Reduce>(&body)) {
     if (worker.mute_reduced) return;
     Reduced reduced{reduce->group, reduce->round, reduce->attempt, {}, !worker.sick_moments};
-    if (worker.order) reduced.reduced = CostsOf(worker, *worker.order);
+    if (worker.order) reduced.reduced = worker.CostsOf(*worker.order);
     reduced.reduced.state_hash = worker.wrong_hash.value_or(StateAfter(reduce->round));
     reduced.reduced.costs = {{Phase::kReduce, 100, 100, 10, 0.1, 1}};
     worker.staged = {{{reduce->round, reduce->group, reduce->attempt}, reduced.reduced.state_hash}};

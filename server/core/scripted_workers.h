@@ -78,6 +78,17 @@ struct ScriptedWorker {
   // What it says in Hello when it comes back.
   Returning Describe() const;
 
+  // What its reductions of this order cost, and left.
+  ReduceFacts CostsOf(const Order& reduced) const {
+    ReduceFacts facts;
+    facts.reduce_seconds = ring_seconds;
+    if (reduced.collective == Collective::kRing) return facts;
+    facts.reduce_seconds = sparse_seconds;
+    facts.residual_norm_squared = leaves_residual;
+    facts.sparse = SparseStats{.reductions = 1, .selected = 5, .region_entries = 5, .delivered = 5};
+    return facts;
+  }
+
   // All bodies of one kind that it has heard.
   template <typename T>
   std::vector<T> Heard() const {

@@ -42,37 +42,13 @@ std::optional<Activity> ActivityOf(v1::Activity value) {
   }
 }
 
+// The core's phases stand in the wire's order, less UNSPECIFIED.
+static_assert(static_cast<int>(Phase::kReduce) + 1 == v1::PHASE_REDUCE);
+static_assert(static_cast<int>(Phase::kApply) + 1 == v1::PHASE_APPLY);
+
 std::optional<Phase> PhaseOf(v1::Phase value) {
-  switch (value) {
-    case v1::PHASE_REDUCE_SCATTER:
-      return Phase::kReduceScatter;
-    case v1::PHASE_ALL_GATHER:
-      return Phase::kAllGather;
-    case v1::PHASE_DOUBLING:
-      return Phase::kDoubling;
-    case v1::PHASE_BUFFERS:
-      return Phase::kBuffers;
-    case v1::PHASE_STATE:
-      return Phase::kState;
-    case v1::PHASE_REDUCE:
-      return Phase::kReduce;
-    case v1::PHASE_SELECT:
-      return Phase::kSelect;
-    case v1::PHASE_AGREE:
-      return Phase::kAgree;
-    case v1::PHASE_SPLIT:
-      return Phase::kSplit;
-    case v1::PHASE_THRESHOLD:
-      return Phase::kThreshold;
-    case v1::PHASE_BALANCE:
-      return Phase::kBalance;
-    case v1::PHASE_GATHER:
-      return Phase::kGather;
-    case v1::PHASE_APPLY:
-      return Phase::kApply;
-    default:
-      return std::nullopt;
-  }
+  if (value < v1::PHASE_REDUCE_SCATTER || value > v1::PHASE_APPLY) return std::nullopt;
+  return static_cast<Phase>(static_cast<int>(value) - 1);
 }
 
 std::optional<FailureCause> CauseOf(v1::FailureCause value) {
