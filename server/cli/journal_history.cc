@@ -61,14 +61,14 @@ void AddRound(const server::CommitRecord& commit, v1::Status* status) {
 }
 
 // What is left of the job's collective and its residuals to tell after `rounds`.
-absl::Status AddCollective(const v1::Job& job, const std::vector<RoundRow>& rounds,
-                           const std::optional<server::EndRecord>& end, v1::Status* status) {
-  ASSIGN_OR_RETURN(const server::CollectiveConfig config, CollectiveFromJob(job));
+void AddCollective(const v1::Job& job, const std::vector<RoundRow>& rounds,
+                   const std::optional<server::EndRecord>& end, v1::Status* status) {
   server::CollectiveTrials trials;
   for (const RoundRow& row : rounds) AddTrial(row.commit, &trials);
-  status->set_collective_text(TellChoice(config, trials));
+  // One that only a newer version knows has nothing to tell here.
+  const absl::StatusOr<server::CollectiveConfig> config = CollectiveFromJob(job);
+  if (config.ok()) status->set_collective_text(TellChoice(*config, trials));
   if (end) status->set_residuals_undelivered(end->residuals_undelivered);
-  return absl::OkStatus();
 }
 
 void SetEnd(const std::optional<server::EndRecord>& end, bool held, v1::Status* status) {
@@ -163,7 +163,7 @@ absl::StatusOr<v1::Status> StatusFromJournal(JournalReader& reader, bool held) {
   if (!checkpoints.empty()) status.set_checkpoint(fmt::format("step-{}", checkpoints.back().step));
   ASSIGN_OR_RETURN(const std::optional<server::EndRecord> end, reader.End());
   SetEnd(end, held, &status);
-  RETURN_IF_ERROR(AddCollective(job, rounds, end, &status));
+  AddCollective(job, rounds, end, &status);
   return status;
 }
 

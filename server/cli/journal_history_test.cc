@@ -47,6 +47,19 @@ TEST_F(JournalHistoryTest, TheStatusKnowsTheLastTermAndCountsNoUndoneRound) {
   EXPECT_EQ(status.step_seconds(), 4);  // They were spent all the same.
 }
 
+TEST_F(JournalHistoryTest, TotalsAreOfTheRoundsThatCount) {
+  const auto reader = Write();
+  ASSERT_OK_AND_ASSIGN(const v1::CommStats stats, CommStatsFromJournal(*reader, 0));
+  ASSERT_EQ(stats.collectives_size(), 1);
+  EXPECT_EQ(stats.collectives(0).collective(), v1::COLLECTIVE_KIND_TOPK_GATHER);
+  EXPECT_EQ(stats.collectives(0).rounds(), 2u);
+  EXPECT_EQ(stats.collectives(0).costs_size(), 2);
+  // Of the last commit: a third and four.
+  EXPECT_EQ(stats.residual_norm_squared(), 1.0 / 3 + 4);
+  ASSERT_OK_AND_ASSIGN(const v1::CommStats last, CommStatsFromJournal(*reader, 4));
+  EXPECT_EQ(last.collectives(0).rounds(), 1u);
+}
+
 TEST_F(JournalHistoryTest, RoundsThatWereUndoneAreListedAndMarked) {
   const auto reader = Write();
   ASSERT_OK_AND_ASSIGN(const std::vector<v1::Round> rounds, RoundsFromJournal(*reader, 0));
