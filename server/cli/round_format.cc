@@ -41,6 +41,7 @@ nlohmann::ordered_json RoundJson(const v1::Round& round) {
   json["undone"] = round.undone();
   json["collective"] = CollectiveName(round.collective());
   json["density"] = round.density();
+  json["residual_norm_squared"] = round.residual_norm_squared();
   json["costs"] = CostsJson(round.costs());
   if (round.has_sparse()) json["sparse"] = SparseJson(round.sparse());
   if (round.has_evaluation()) {

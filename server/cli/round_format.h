@@ -15,8 +15,9 @@ std::string ModeName(v1::Mode mode);
 // Keys, in order: round, mode, first_step, length, rate_first, mean_loss, parameter_norm_squared,
 // state_hash (16 hex digits), members (names in rank order), bytes_sent, reduce_seconds,
 // control_seconds, samples; then group, attempts, step_seconds, seconds, undone, collective,
-// density, costs (by phase), sparse (comm_format.h; of a sparse round) and, after an evaluation,
-// test_loss and test_accuracy. Doubles keep their full precision; what is not finite is null.
+// density, residual_norm_squared, costs (by phase), sparse (comm_format.h; of a sparse round) and,
+// after an evaluation, test_loss and test_accuracy. Doubles keep their full precision; what is not
+// finite is null.
 nlohmann::ordered_json RoundJson(const v1::Round& round);
 
 // The table: a line of headings, a line a round, both without a newline.
