@@ -67,7 +67,6 @@ void Oracle::PutBack(const Oracle& copy) {
   staged_ = std::move(lost.staged_);
   moments_at_ = std::move(lost.moments_at_);
   has_moments_ = std::move(lost.has_moments_);
-  residuals_ = std::move(lost.residuals_);
   commits_ = lost.commits_;
   retries_ = lost.retries_;
   voids_ = lost.voids_;

@@ -55,6 +55,7 @@ class Oracle {
 
   // The disk is as it was at `copy` again. What workers have, and what was counted, stays.
   void PutBack(const Oracle& copy);
+
   // It has formed a group (no repair), and goes on with this residual.
   void SeeResidual(const std::string& worker, uint64_t group, server::StateNeed need,
                    const Pieces& residual) {
