@@ -89,8 +89,9 @@ std::vector<LostResidual> LostWithFiles(const std::vector<RoundMember>& members,
                                         const Residuals& before) {
   std::vector<LostResidual> lost;
   for (const auto& [worker, norm] : before) {
-    const bool here = std::any_of(members.begin(), members.end(),
-                                  [&](const RoundMember& m) { return m.name == worker; });
+    const bool here =
+        std::any_of(members.begin(), members.end(),
+                    [&worker = worker](const RoundMember& m) { return m.name == worker; });
     if (here) continue;
     lost.push_back({worker, norm, "it is not among those who went on from the checkpoint"});
   }

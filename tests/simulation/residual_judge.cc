@@ -29,9 +29,9 @@ void ResidualJudge::SeeOrder(const server::OrderRecord& record, bool goes_on) {
   mode_changes_ = round_ != 0 && record.mode != mode_;
   const bool rewound = std::exchange(rewound_, false);
   for (const auto& [name, norm] : reported_) {
-    const bool here = std::any_of(members.begin(), members.end(), [&](const std::string& worker) {
-      return NameOf(worker) == name;
-    });
+    const bool here =
+        std::any_of(members.begin(), members.end(),
+                    [&name = name](const std::string& worker) { return NameOf(worker) == name; });
     if (mode_changes_ || (rewound && !here)) untold_[name] = norm;
   }
   if (mode_changes_) owed_.clear();
