@@ -23,9 +23,8 @@ Round RoundOf(RoundMode mode, Collective collective, size_t missing = 0) {
   round.collective = collective;
   round.attempt = Attempt{.number = 1, .group = {1}};
   for (const char* name : {"a", "b", "c"}) {
-    RoundMember member{.name = name, .incarnation = {1}, .runs = {}};
-    member.ready = Ready{};
-    round.members.push_back(member);
+    round.members.push_back({.name = name, .incarnation = {1}, .runs = {}});
+    round.members.back().ready.emplace();
   }
   for (size_t i = 0; i + missing < 3; ++i) round.attempt->contributions.push_back({.member = i});
   return round;
