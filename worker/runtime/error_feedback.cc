@@ -34,8 +34,13 @@ absl::Status ErrorFeedback::BeginOrder(const Order& order) {
   return UseReduction(order.collective, EntriesFor(size_, order.density));
 }
 
-void ErrorFeedback::BeginGroup() {
-  if (reduction_) reduction_->BeginGroup();
+void ErrorFeedback::BeginGroup(const std::vector<Member>& members) {
+  const bool same = std::equal(members.begin(), members.end(), members_.begin(), members_.end(),
+                               [](const Member& a, const Member& b) {
+                                 return a.name == b.name && a.incarnation == b.incarnation;
+                               });
+  members_ = members;
+  if (reduction_ && !same) reduction_->BeginGroup();
 }
 
 absl::Status ErrorFeedback::Reduce(const CallId& call, const ReductionInput& input,

@@ -47,8 +47,10 @@ class ErrorFeedback {
   // Before the first reduction of an order. Errors: InvalidArgument for more elements than a sparse
   // reduction can have.
   absl::Status BeginOrder(const Order& order);
-  // The members have changed: what they had agreed on is forgotten, the residual stays.
-  void BeginGroup();
+  // Who reduces from here on. If they are not those of before, by rank and process, what those had
+  // agreed on is forgotten; the residual stays. A group that a coordinator makes of the same
+  // members when it has come back goes on with the same bits.
+  void BeginGroup(const std::vector<Member>& members);
   // Whether the order in hand reduces sparsely.
   bool sparse() const { return sparse_; }
 
@@ -107,6 +109,7 @@ class ErrorFeedback {
   Mode mode_ = Mode::kParallel;                 // Of the residual.
   Staged staged_ = Staged::kNone;
   SparseTotals totals_;
+  std::vector<Member> members_;  // Of the last group.
 };
 
 }  // namespace rondo::worker

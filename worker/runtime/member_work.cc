@@ -141,7 +141,7 @@ absl::StatusOr<Formed> MemberWork::Form(const FormGroup& command) {
                                           limit, abort));
   group_ = assemble.group;
   parts_.interrupts->SetCommunicator(communicator_);
-  state_->feedback().BeginGroup();
+  state_->feedback().BeginGroup(assemble.members);
   RETURN_IF_ERROR(MakeState(assemble, need));
   RETURN_IF_ERROR(ZeroSickState(assemble.purpose, need));
   ASSIGN_OR_RETURN(const ExchangeResult exchanged,

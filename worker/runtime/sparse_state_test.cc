@@ -68,6 +68,30 @@ INSTANTIATE_TEST_SUITE_P(Setups, RestoredTest,
                                           testing::Values(SparseSelect::kExact,
                                                           SparseSelect::kThreshold)));
 
+// A coordinator that came back makes a group of its own: nothing has changed for its members.
+TEST(AgreedTest, AGroupOfTheSameMembersGoesOnWithTheSameBits) {
+  for (const SparseSelect select : {SparseSelect::kExact, SparseSelect::kThreshold}) {
+    const QuadraticOptions options{.select = select};
+    SparseWorkers through(3, options);
+    SparseWorkers again(3, options);
+    for (SparseWorkers* workers : {&through, &again}) workers->Start();
+    uint64_t hash = 0;
+    for (uint64_t round = 1; round <= 8; ++round) {
+      if (round == 3 || round == 6) {
+        again.Form(At(again, round, round - 1, 4 * round - 4, hash,
+                      std::vector<StateNeed>(3, StateNeed::kHolds)));
+      }
+      const uint64_t group = round < 3 ? 1 : round < 6 ? 3 : 6;
+      const std::vector<uint64_t> hashes = through.Round(round, Mode::kLocal, 4 * round - 4, 4);
+      ASSERT_EQ(again.Round(round, Mode::kLocal, 4 * round - 4, 4, group), hashes) << round;
+      hash = hashes[0];
+    }
+    through.SaveAll(1, 8, 32);
+    again.SaveAll(6, 8, 32);
+    EXPECT_TRUE(*again.files() == *through.files());  // Residuals, thresholds and cuts among it.
+  }
+}
+
 TEST(RestoredResidualTest, APartialHasTheResidualWithWhichItsRoundBegan) {  // S47
   const QuadraticOptions options{.partial_every = 2};
   SparseWorkers first(2, options);
