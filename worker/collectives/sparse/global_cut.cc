@@ -1,5 +1,7 @@
 #include "worker/collectives/sparse/global_cut.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -9,8 +11,24 @@
 #include "kernels/key_search.h"
 #include "kernels/select.h"
 #include "kernels/select_formula.h"
+#include "kernels/sparse_entry.h"
 
 namespace rondo {
+namespace {
+
+// What is received next is as long as these say.
+absl::Status CheckCounts(std::span<const CutCount> counts) {
+  const auto fits = [](int64_t count) { return count >= 0 && count <= kSparseSizeMax; };
+  for (size_t rank = 0; rank < counts.size(); ++rank) {
+    if (fits(counts[rank].above) && fits(counts[rank].ties)) continue;
+    return absl::InvalidArgumentError(
+        fmt::format("rank {} has {} entries above the threshold and {} at it; 0 to {} are possible",
+                    rank, counts[rank].above, counts[rank].ties, kSparseSizeMax));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::StatusOr<KeyCut> FindGlobalCut(Communicator* group, const CallId& call,
                                      DeviceSpan<const SparseEntry> entries, int64_t k,
@@ -38,6 +56,7 @@ absl::StatusOr<CutShares> ShareCut(Communicator* group, const CallId& call,
   const DeviceSpan<CutCount> all_span(all.data(), group->size());
   RETURN_IF_ERROR(group->AllGather(call, AsBytes(DeviceSpan<const CutCount>(&mine, 1)),
                                    AsWritableBytes(all_span), timeout));
+  RETURN_IF_ERROR(CheckCounts(all));
   CutShares shares;
   int64_t ties_left = cut.ties;
   for (int rank = 0; rank < group->size(); ++rank) {

@@ -29,7 +29,8 @@ struct CutShares {
   std::vector<int64_t> sizes;  // of each rank's part
   int64_t total = 0;
 };
-// Cost: one all-gather of 16 bytes a rank. Errors: the communicator's.
+// Cost: one all-gather of 16 bytes a rank. Errors: the communicator's; InvalidArgument for counts
+// that no list has.
 absl::StatusOr<CutShares> ShareCut(Communicator* group, const CallId& call,
                                    DeviceSpan<const SparseEntry> entries, const KeyCut& cut,
                                    absl::Duration timeout);

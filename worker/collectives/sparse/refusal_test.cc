@@ -9,9 +9,12 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/status_matchers.h"
+#include "kernels/select_formula.h"
+#include "kernels/span.h"
 #include "kernels/sparse_entry.h"
 #include "kernels/sparse_oracle.h"
 #include "worker/collectives/communicator.h"
+#include "worker/collectives/sparse/global_cut.h"
 #include "worker/collectives/sparse/plain_sparse.h"
 #include "worker/collectives/sparse/sparse_allreduce.h"
 #include "worker/collectives/sparse/sparse_members.h"
@@ -136,6 +139,24 @@ TEST(SpecTest, RefusesWhatCannotWork) {
   EXPECT_THAT(SparseAllReduce::Make({.size = 10, .k = 1, .imbalance_percent = 201}, nullptr),
               refused);
   EXPECT_THAT(SparseAllReduce::Make({.size = 10, .k = 1, .cuts_every = 0}, nullptr), refused);
+}
+
+// Before room is made for it.
+TEST(CutTest, CountsThatNoListHasAreRefused) {
+  for (const CutCount& wrong : {CutCount{-1, 0}, CutCount{0, int64_t{1} << 60}}) {
+    const auto group = NewGroupOf(2);
+    const auto statuses = group->Run([&](Communicator& member) -> absl::Status {
+      const CallId call{.round = 1, .attempt_or_step = 1, .phase = Phase::kSparseThreshold};
+      if (member.rank() == 0) {
+        return ShareCut(&member, call, {}, {.key = 1, .ties = 5}, absl::Seconds(60)).status();
+      }
+      std::vector<CutCount> all(2);
+      return member.AllGather(call, AsBytes(DeviceSpan<const CutCount>(&wrong, 1)),
+                              AsWritableBytes(DeviceSpan<CutCount>(all.data(), 2)),
+                              absl::Seconds(60));
+    });
+    EXPECT_THAT(statuses[0], StatusIs(StatusCode::kInvalidArgument, HasSubstr("rank 1 has")));
+  }
 }
 
 // A caller's mistake on one rank ends the call of the others, who are in it already.

@@ -265,6 +265,12 @@ absl::Status SparseAllReduce::TakeWinners(Step* step) {
     next.global_key = cut.key;
     report_.refreshed_threshold = true;
   }
+  if (shares.total > spec_.k) {
+    return absl::InvalidArgumentError(
+        fmt::format("sparse reduction in round {}, step {}: the ranks take {} entries together; at "
+                    "most {} may be taken",
+                    call.round, call.attempt_or_step, shares.total, spec_.k));
+  }
   ASSIGN_OR_RETURN(step->region.size, KeepCut(step->region, shares.mine, step->region));
   report_.largest_part = *std::max_element(shares.sizes.begin(), shares.sizes.end());
   report_.rebalanced = IsUneven(shares.sizes, spec_.imbalance_percent);
