@@ -302,7 +302,8 @@ void Replayer::Check(const CommitRecord& record) {
   ExpectLedger(record.ledger, computed.ledger);
   ExpectSame("collective", record.collective, computed.collective);
   ExpectSame("density", record.density, computed.density);
-  ExpectSame("reductions", record.reductions, computed.reductions);
+  // 0: by a version that did not count them.
+  if (record.reductions > 0) ExpectSame("reductions", record.reductions, computed.reductions);
   for (const ResidualNorm& residual : record.residuals) {
     const auto in =
         std::any_of(reduced->second.members.begin(), reduced->second.members.end(),

@@ -16,7 +16,8 @@ struct OddRow {
   int64_t seq = 0;  // The record's number.
 };
 
-// Writes the journal's records anew into `scratch_dir` and compares all tables, row by row. Nobody
+// Writes the journal's records anew into `scratch_dir` and compares all tables, row by row, but for
+// the records themselves: their bytes are another version's where a job went on with it. Nobody
 // may write the journal meanwhile. `limit`: of the rows that are returned.
 // Errors: those of JournalReader; Unavailable when there is no room in `scratch_dir`.
 // Cost: reads all of the journal, writes as much.

@@ -1,19 +1,23 @@
 #include "server/edge/journal_audit.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/status_matchers.h"
 #include "proto/rondo/v1/job.pb.h"
+#include "proto/rondo/v1/journal.pb.h"
 #include "server/core/records.h"
 #include "server/edge/journal_sqlite.h"
+#include "server/edge/record_seal.h"
 #include "server/edge/sqlite.h"
 
 namespace rondo::server {
@@ -71,6 +75,26 @@ TEST_F(JournalAuditTest, AChangedColumnIsFound) {
 TEST_F(JournalAuditTest, AChangedColumnOfTheLedgerIsFound) {
   Run("UPDATE ledger SET samples_used = 5");
   EXPECT_EQ(Audit(), std::vector<std::string>{"ledger 2"});
+}
+
+// One that knew nothing of collectives and reductions.
+TEST_F(JournalAuditTest, ARecordThatAnEarlierVersionWroteIsNotOdd) {
+  v1::CommitRecord earlier;
+  {
+    ASSERT_OK_AND_ASSIGN(SqliteDatabase db, SqliteDatabase::Open(path(), SqliteMode::kReadWrite));
+    ASSERT_OK_AND_ASSIGN(SqliteStatement read, db.Prepare("SELECT record FROM commits"));
+    ASSERT_OK(read.Step());
+    ASSERT_OK_AND_ASSIGN(const std::string_view bytes, Unseal(read.Bytes(0)));
+    ASSERT_TRUE(earlier.ParseFromString(std::string(bytes)));
+  }
+  ASSERT_NE(earlier.collective(), v1::COLLECTIVE_KIND_UNSPECIFIED);
+  earlier.clear_collective();
+  earlier.clear_reductions();
+  const std::string bytes = Seal(earlier.SerializeAsString());
+  std::string hex;
+  for (const unsigned char byte : bytes) hex += fmt::format("{:02x}", byte);
+  Run(fmt::format("UPDATE commits SET record = x'{}'", hex).c_str());
+  EXPECT_THAT(Audit(), IsEmpty());
 }
 
 TEST_F(JournalAuditTest, AMissingRecordIsAnError) {
