@@ -85,23 +85,9 @@ absl::StatusOr<Round> DecideContinuation(const Round& round, const ScheduleConfi
   next.group = request.group;
   next.first_step = request.step;
   next.length = round.length - done;
-  next.rates.clear();
-  for (uint64_t step = 0; step < next.length; ++step) {
-    next.rates.push_back(RateAt(schedule, static_cast<int64_t>(request.step + step)));
-  }
-  ASSIGN_OR_RETURN(Share share,
-                   DecideShare(next.so_far.ledger, {request.train_samples, request.global_batch,
-                                                    next.length, request.members.size()}));
-  next.members.clear();
-  for (size_t rank = 0; rank < request.members.size(); ++rank) {
-    const Member& member = request.members[rank];
-    next.members.push_back({.name = member.name,
-                            .incarnation = member.incarnation,
-                            .runs = std::move(share.runs[rank]),
-                            .batch = share.batch[rank]});
-  }
-  next.tail_dropped = share.tail_dropped;
-  next.after = std::move(share.after);
+  RETURN_IF_ERROR(DealOrder(
+      schedule, {request.train_samples, request.global_batch, next.length, request.members.size()},
+      request.members, next));
   next.missed_at = absl::InfiniteFuture();
   next.attempt.reset();
   next.broken.reset();

@@ -39,6 +39,22 @@ bool IsFinite(const RoundMember& member) {
   return member.ready ? member.ready->finite : member.finite;
 }
 
+absl::Status DealOrder(const ScheduleConfig& schedule, const ShareRequest& request,
+                       const std::vector<Member>& members, Round& round) {
+  ASSIGN_OR_RETURN(Share share, DecideShare(round.so_far.ledger, request));
+  round.rates = RatesOf(schedule, round.first_step, round.length);
+  round.members.clear();
+  for (size_t rank = 0; rank < members.size(); ++rank) {
+    round.members.push_back({.name = members[rank].name,
+                             .incarnation = members[rank].incarnation,
+                             .runs = std::move(share.runs[rank]),
+                             .batch = share.batch[rank]});
+  }
+  round.tail_dropped = share.tail_dropped;
+  round.after = std::move(share.after);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Round> DecideOrder(const PolicyConfig& policy, const ScheduleConfig& schedule,
                                   const OrderRequest& request) {
   const RoundDecision decision = DecideRound(policy, schedule, static_cast<int64_t>(request.step));
@@ -50,21 +66,11 @@ absl::StatusOr<Round> DecideOrder(const PolicyConfig& policy, const ScheduleConf
   round.density = request.density;
   round.first_step = request.step;
   round.length = static_cast<uint64_t>(decision.length);
-  ASSIGN_OR_RETURN(Share share,
-                   DecideShare(request.ledger, {request.train_samples, request.global_batch,
-                                                round.length, request.members.size()}));
-  round.rates = RatesOf(schedule, request.step, round.length);
-  round.rate_first = round.rates.front();
-  for (size_t rank = 0; rank < request.members.size(); ++rank) {
-    const Member& member = request.members[rank];
-    round.members.push_back({.name = member.name,
-                             .incarnation = member.incarnation,
-                             .runs = std::move(share.runs[rank]),
-                             .batch = share.batch[rank]});
-  }
-  round.tail_dropped = share.tail_dropped;
-  round.after = std::move(share.after);
   round.so_far.ledger = request.ledger;
+  RETURN_IF_ERROR(DealOrder(
+      schedule, {request.train_samples, request.global_batch, round.length, request.members.size()},
+      request.members, round));
+  round.rate_first = round.rates.front();
   return round;
 }
 

@@ -110,6 +110,12 @@ struct OrderRequest {
   LedgerState ledger;
 };
 
+// Gives `round` its open order, of the steps from first_step on: their rates, and to `members` the
+// samples that so_far.ledger has next. `request` is of round.length steps and of these members.
+// Errors: as DecideShare; `round` is then as it was.
+absl::Status DealOrder(const ScheduleConfig& schedule, const ShareRequest& request,
+                       const std::vector<Member>& members, Round& round);
+
 // The policy's next round over `members`; due flags, times and attempts are the caller's.
 // Errors: as DecideShare.
 absl::StatusOr<Round> DecideOrder(const PolicyConfig& policy, const ScheduleConfig& schedule,
