@@ -6,8 +6,18 @@
 
 namespace rondo {
 
-std::string LocalStateFile(std::string_view worker) {
-  return fmt::format("local-{}.safetensors", worker);
+std::string StateFileName(StateFile file, std::string_view worker) {
+  switch (file) {
+    case StateFile::kParameters:
+      return "params.safetensors";
+    case StateFile::kBuffers:
+      return "buffers.safetensors";
+    case StateFile::kLocal:
+      return fmt::format("local-{}.safetensors", worker);
+    case StateFile::kPartial:
+      return fmt::format("partial-{}.safetensors", worker);
+  }
+  return "";
 }
 
 std::string StepFolder(std::string_view root, uint64_t step) {

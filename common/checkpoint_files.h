@@ -18,13 +18,15 @@
 namespace rondo {
 
 inline constexpr std::string_view kStepFolderPrefix = "step-";
-inline constexpr std::string_view kParametersFile = "params.safetensors";
-inline constexpr std::string_view kBuffersFile = "buffers.safetensors";
 inline constexpr std::string_view kManifestFile = "manifest.json";
 inline constexpr std::string_view kIncomingFolder = "incoming";
 
-// `worker` is a valid worker's name (common/ids).
-std::string LocalStateFile(std::string_view worker);
+// Of a member's state: kPartial is what it has in the middle of a long round.
+enum class StateFile { kParameters, kBuffers, kLocal, kPartial };
+
+// "params.safetensors", "buffers.safetensors", "local-WORKER.safetensors",
+// "partial-WORKER.safetensors". `worker` is a valid worker's name (common/ids).
+std::string StateFileName(StateFile file, std::string_view worker);
 std::string StepFolder(std::string_view root, uint64_t step);
 // The name within ROOT/incoming of the folder of this process alone: "w1-0123456789abcdef".
 std::string IncomingName(std::string_view worker, Incarnation incarnation);

@@ -20,7 +20,6 @@ namespace rondo::cli {
 namespace {
 
 using server::CheckpointStore;
-using server::StateFile;
 using server::StoredFile;
 
 // A tensor and the memory it borrows.

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "common/checkpoint_files.h"
 #include "common/ids.h"
 #include "server/core/policy.h"
 #include "server/core/reduction_costs.h"
@@ -186,8 +187,6 @@ struct Evaluated {
   uint64_t count = 0;
   double seconds = 0;
 };
-
-enum class StateFile { kParameters, kBuffers, kLocal, kPartial };
 
 struct SavedFile {
   StateFile file = StateFile::kParameters;

@@ -75,23 +75,19 @@ ordered_json EncodeLedger(const LedgerState& ledger) {
           {"samples_dropped", ledger.samples_dropped}};
 }
 
-}  // namespace
-
-absl::StatusOr<std::string> StateFileName(StateFile file, const std::string& worker) {
-  switch (file) {
-    case StateFile::kParameters:
-      return std::string(kParametersFile);
-    case StateFile::kBuffers:
-      return std::string(kBuffersFile);
-    case StateFile::kLocal:
-      if (IsValidWorkerName(worker)) return LocalStateFile(worker);
-      return absl::InvalidArgumentError(
-          "a local state file needs its worker's name: 1 to 63 of A-Z, a-z, 0-9, '.', '_', '-'");
-    case StateFile::kPartial:
-      break;
+// Errors: InvalidArgument if no checkpoint has such a file.
+absl::StatusOr<std::string> FileName(StateFile file, const std::string& worker) {
+  if (file == StateFile::kPartial) {
+    return absl::InvalidArgumentError("a checkpoint has no file of this kind");
   }
-  return absl::InvalidArgumentError("a checkpoint has no file of this kind");
+  if (file == StateFile::kLocal && !IsValidWorkerName(worker)) {
+    return absl::InvalidArgumentError(
+        "a local state file needs its worker's name: 1 to 63 of A-Z, a-z, 0-9, '.', '_', '-'");
+  }
+  return StateFileName(file, worker);
 }
+
+}  // namespace
 
 CheckpointStore::CheckpointStore(std::string root, std::string job_id, uint64_t keep)
     : partials_(root, job_id),
@@ -110,7 +106,7 @@ std::string CheckpointStore::StepFolder(uint64_t step) const {
 absl::StatusOr<std::unique_ptr<StateUpload>> CheckpointStore::Begin(const StateFileId& id,
                                                                     uint64_t size,
                                                                     const std::string& sha256) {
-  ASSIGN_OR_RETURN(const std::string name, StateFileName(id.file, id.worker));
+  ASSIGN_OR_RETURN(const std::string name, FileName(id.file, id.worker));
   const std::string folder = StepFolder(id.step);
   std::error_code error;
   if (fs::exists(fmt::format("{}/{}", folder, kManifestFile), error)) {
@@ -140,7 +136,7 @@ void CheckpointStore::Arrived(const StoredFile& file) {
 absl::Status CheckpointStore::Complete(const CompleteCheckpoint& request) {
   ordered_json files = ordered_json::array();
   for (const CompleteCheckpoint::Part& part : request.parts) {
-    ASSIGN_OR_RETURN(const std::string name, StateFileName(part.file.file, part.worker));
+    ASSIGN_OR_RETURN(const std::string name, FileName(part.file.file, part.worker));
     const std::string path = fmt::format("{}/{}", StepFolder(request.step), name);
     RETURN_IF_ERROR(CheckPart(path, part));
     files.push_back({{"name", name},
@@ -277,7 +273,7 @@ absl::Status CheckpointStore::CheckBelong(RoundId last_round) const {
 }
 
 absl::StatusOr<StoredFile> CheckpointStore::Find(const StateFileId& id) const {
-  ASSIGN_OR_RETURN(const std::string name, StateFileName(id.file, id.worker));
+  ASSIGN_OR_RETURN(const std::string name, FileName(id.file, id.worker));
   const absl::StatusOr<std::vector<uint64_t>> listed = ListComplete();
   if (!listed.ok() || listed->empty()) {
     return absl::NotFoundError(

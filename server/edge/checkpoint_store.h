@@ -98,9 +98,6 @@ class CheckpointStore {
   std::map<std::string, StoredFile> arrived_ ABSL_GUARDED_BY(mutex_);  // By path.
 };
 
-// "params.safetensors", "buffers.safetensors", "local-WORKER.safetensors".
-absl::StatusOr<std::string> StateFileName(StateFile file, const std::string& worker);
-
 }  // namespace rondo::server
 
 #endif  // RONDO_SERVER_EDGE_CHECKPOINT_STORE_H_

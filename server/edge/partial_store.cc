@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/atomic_file.h"
+#include "common/checkpoint_files.h"
 #include "common/status_macros.h"
 #include "server/edge/numbered_folders.h"
 
@@ -18,11 +19,14 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kRoundPrefix = "round-";
-constexpr std::string_view kStepPrefix = "step-";
 constexpr std::string_view kHashSuffix = ".sha256";
 
-std::string FileOf(const std::string& folder, const std::string& worker, std::string_view suffix) {
-  return fmt::format("{}/partial-{}{}", folder, worker, suffix);
+std::string FileOf(const std::string& folder, const std::string& worker) {
+  return fmt::format("{}/{}", folder, StateFileName(StateFile::kPartial, worker));
+}
+
+std::string HashFileOf(const std::string& folder, const std::string& worker) {
+  return fs::path(FileOf(folder, worker)).replace_extension(kHashSuffix).string();
 }
 
 uint64_t CountHashes(const std::string& folder) {
@@ -45,7 +49,7 @@ void DropBelow(const std::string& folder, std::string_view prefix, uint64_t kept
 }  // namespace
 
 std::string PartialStore::Folder(uint64_t round, uint64_t step) const {
-  return fmt::format("{}/partials/{}{}/{}{}", root_, kRoundPrefix, round, kStepPrefix, step);
+  return StepFolder(fmt::format("{}/partials/{}{}", root_, kRoundPrefix, round), step);
 }
 
 absl::StatusOr<std::unique_ptr<StateUpload>> PartialStore::Begin(const PartialFileId& id,
@@ -63,7 +67,7 @@ absl::StatusOr<std::unique_ptr<StateUpload>> PartialStore::Begin(const PartialFi
   if (error) {
     return absl::UnavailableError(fmt::format("cannot make {}: {}", folder, error.message()));
   }
-  return StateUpload::Create({FileOf(folder, id.worker, ".safetensors"), size, sha256},
+  return StateUpload::Create({FileOf(folder, id.worker), size, sha256},
                              [this, id](const StoredFile& file) { return Arrived(id, file); });
 }
 
@@ -72,13 +76,14 @@ absl::Status PartialStore::Arrived(const PartialFileId& id, const StoredFile& fi
   const std::string line = fmt::format("{} {} {} {} {} {}\n", file.size, file.sha256, job_id_,
                                        id.round, id.step, id.worker);
   absl::MutexLock lock(&mutex_);
-  AtomicFile hash(FileOf(folder, id.worker, kHashSuffix));
+  AtomicFile hash(HashFileOf(folder, id.worker));
   hash.Append(line.data(), line.size());
   RETURN_IF_ERROR(hash.Commit());
   const std::string rounds = root_ + "/partials";
   DropBelow(rounds, kRoundPrefix, id.round.value);
   if (CountHashes(folder) >= id.members) {
-    DropBelow(fmt::format("{}/{}{}", rounds, kRoundPrefix, id.round.value), kStepPrefix, id.step);
+    DropBelow(fmt::format("{}/{}{}", rounds, kRoundPrefix, id.round.value), kStepFolderPrefix,
+              id.step);
   }
   return absl::OkStatus();
 }
@@ -91,7 +96,7 @@ void PartialStore::DropThrough(RoundId round) {
 std::optional<uint64_t> PartialStore::NewestOf(RoundId round,
                                                const std::vector<std::string>& workers) const {
   const std::string folder = fmt::format("{}/partials/{}{}", root_, kRoundPrefix, round.value);
-  std::vector<uint64_t> steps = NumbersIn(folder, kStepPrefix);
+  std::vector<uint64_t> steps = NumbersIn(folder, kStepFolderPrefix);
   std::reverse(steps.begin(), steps.end());
   for (const uint64_t step : steps) {
     const bool complete = std::all_of(
@@ -105,10 +110,10 @@ std::optional<uint64_t> PartialStore::NewestOf(RoundId round,
 absl::StatusOr<StoredFile> PartialStore::Read(uint64_t round, uint64_t step,
                                               const std::string& worker) const {
   const std::string folder = Folder(round, step);
-  const std::string path = FileOf(folder, worker, kHashSuffix);
+  const std::string path = HashFileOf(folder, worker);
   std::ifstream hash(path);
   if (!hash) return absl::NotFoundError(fmt::format("there is no {}", path));
-  StoredFile file{FileOf(folder, worker, ".safetensors"), 0, ""};
+  StoredFile file{FileOf(folder, worker), 0, ""};
   std::string job, of_worker;
   uint64_t of_round = 0, of_step = 0;
   if (!(hash >> file.size >> file.sha256 >> job >> of_round >> of_step >> of_worker)) {

@@ -17,7 +17,7 @@ std::optional<StateFile> StateFileOf(v1::StateFile value) {
   }
 }
 
-v1::StateFile WireOf(StateFile file) {
+v1::StateFile EncodeStateFile(StateFile file) {
   switch (file) {
     case StateFile::kParameters:
       return v1::STATE_FILE_PARAMETERS;

@@ -11,7 +11,7 @@ namespace rondo::server {
 
 // Absent for 0 and for what a newer version may send.
 std::optional<StateFile> StateFileOf(v1::StateFile value);
-v1::StateFile WireOf(StateFile file);
+v1::StateFile EncodeStateFile(StateFile file);
 
 }  // namespace rondo::server
 

@@ -263,7 +263,7 @@ void Encode(const SaveNow& in, v1::CoordinatorMessage& envelope) {
   out.set_group(in.group.value);
   out.set_round(in.round.value);
   out.set_step(in.step);
-  for (StateFile file : in.files) out.add_files(WireOf(file));
+  for (StateFile file : in.files) out.add_files(EncodeStateFile(file));
 }
 
 void Encode(const Goodbye& in, v1::CoordinatorMessage& envelope) {

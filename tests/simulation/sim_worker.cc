@@ -312,7 +312,7 @@ void SimWorker::Do(const worker::Save& command) {
     saved.group = command.what.group;
     saved.round = command.what.round;
     saved.step = command.what.step;
-    for (worker::StateFile file : command.what.files) saved.files.push_back({file, 1, "hash"});
+    for (StateFile file : command.what.files) saved.files.push_back({file, 1, "hash"});
     Handle(worker::SaveDone{saved});
   });
 }

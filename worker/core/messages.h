@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "common/checkpoint_files.h"
 #include "common/ids.h"
 
 namespace rondo::worker {
@@ -221,8 +222,6 @@ struct Evaluated {
   uint64_t count = 0;
   double seconds = 0;
 };
-
-enum class StateFile { kParameters, kBuffers, kLocal, kPartial };
 
 struct SavedFile {
   StateFile file = StateFile::kParameters;

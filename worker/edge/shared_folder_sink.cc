@@ -40,20 +40,6 @@ absl::Status SyncFolder(const std::string& path) {
 
 }  // namespace
 
-std::string StateFileName(StateFile file, const std::string& worker) {
-  switch (file) {
-    case StateFile::kParameters:
-      return std::string(kParametersFile);
-    case StateFile::kBuffers:
-      return std::string(kBuffersFile);
-    case StateFile::kLocal:
-      return LocalStateFile(worker);
-    case StateFile::kPartial:
-      return fmt::format("partial-{}.safetensors", worker);
-  }
-  return "";
-}
-
 std::string SharedFolderSink::TemporaryPath(StateFile file) {
   const std::string folder = fmt::format("{}/{}/{}", options_.root(), kIncomingFolder,
                                          IncomingName(options_.worker, options_.incarnation));

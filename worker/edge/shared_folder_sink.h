@@ -37,9 +37,6 @@ class SharedFolderSink final : public StateSink {
   const SharedFolderOptions options_;
 };
 
-// What a state file is called in its checkpoint's folder; `worker` for local files.
-std::string StateFileName(StateFile file, const std::string& worker);
-
 }  // namespace rondo::worker
 
 #endif  // RONDO_WORKER_EDGE_SHARED_FOLDER_SINK_H_

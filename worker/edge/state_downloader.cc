@@ -12,7 +12,6 @@
 #include "common/sha256.h"
 #include "common/status_macros.h"
 #include "proto/rondo/v1/training.grpc.pb.h"
-#include "worker/edge/shared_folder_sink.h"
 #include "worker/edge/training_codec.h"
 
 namespace rondo::worker {
