@@ -23,28 +23,28 @@ void AddUp(const PhaseCost& cost, std::vector<PhaseCost>* costs) {
 
 }  // namespace
 
-bool SendsEntries(Phase phase) {
+bool SendsEntries(CostPhase phase) {
   switch (phase) {
-    case Phase::kSplit:
-    case Phase::kBalance:
-    case Phase::kGather:
+    case CostPhase::kSplit:
+    case CostPhase::kBalance:
+    case CostPhase::kGather:
       return true;
-    case Phase::kReduceScatter:
-    case Phase::kAllGather:
-    case Phase::kDoubling:
-    case Phase::kBuffers:
-    case Phase::kState:
-    case Phase::kReduce:
-    case Phase::kSelect:
-    case Phase::kAgree:
-    case Phase::kThreshold:
-    case Phase::kApply:
+    case CostPhase::kReduceScatter:
+    case CostPhase::kAllGather:
+    case CostPhase::kDoubling:
+    case CostPhase::kBuffers:
+    case CostPhase::kState:
+    case CostPhase::kReduce:
+    case CostPhase::kSelect:
+    case CostPhase::kAgree:
+    case CostPhase::kThreshold:
+    case CostPhase::kApply:
       return false;
   }
   return false;
 }
 
-bool IsSparse(Phase phase) { return phase >= Phase::kSelect; }
+bool IsSparse(CostPhase phase) { return phase >= CostPhase::kSelect; }
 
 std::optional<SparseSummary> SummaryOf(const CommitRecord& commit) {
   if (!commit.sparse) return std::nullopt;
@@ -59,7 +59,7 @@ std::optional<SparseSummary> SummaryOf(const CommitRecord& commit) {
   summary.cuts = stats.cuts;
   summary.rebalanced = stats.rebalanced;
   for (const PhaseCost& cost : commit.costs) {
-    if (cost.phase == Phase::kSelect) summary.select_seconds += cost.seconds;
+    if (cost.phase == CostPhase::kSelect) summary.select_seconds += cost.seconds;
     if (!IsSparse(cost.phase)) continue;
     (SendsEntries(cost.phase) ? summary.entry_bytes_sent : summary.control_bytes_sent) +=
         cost.bytes_sent;

@@ -12,8 +12,8 @@
 namespace rondo::server {
 
 // What is sent in this phase are entries of 8 bytes; in the other sparse phases small integers.
-bool SendsEntries(Phase phase);
-bool IsSparse(Phase phase);
+bool SendsEntries(CostPhase phase);
+bool IsSparse(CostPhase phase);
 
 // Of one sparse round; means are over its reductions.
 struct SparseSummary {

@@ -16,9 +16,10 @@ CommitRecord SparseCommit() {
   commit.bytes_sent = 180;
   commit.reduce_seconds = 3;
   commit.reductions = 2;
-  commit.costs = {{Phase::kSelect, 0, 0, 0, 0.5, 2},    {Phase::kAgree, 20, 20, 0, 0.1, 2},
-                  {Phase::kSplit, 64, 64, 8, 0.2, 2},   {Phase::kThreshold, 16, 16, 0, 0.1, 6},
-                  {Phase::kGather, 80, 80, 8, 0.25, 2}, {Phase::kBuffers, 4, 4, 1, 0.1, 1}};
+  commit.costs = {
+      {CostPhase::kSelect, 0, 0, 0, 0.5, 2},    {CostPhase::kAgree, 20, 20, 0, 0.1, 2},
+      {CostPhase::kSplit, 64, 64, 8, 0.2, 2},   {CostPhase::kThreshold, 16, 16, 0, 0.1, 6},
+      {CostPhase::kGather, 80, 80, 8, 0.25, 2}, {CostPhase::kBuffers, 4, 4, 1, 0.1, 1}};
   commit.sparse = SparseStats{.reductions = 2,
                               .selected = 16,
                               .region_entries = 16,
@@ -59,7 +60,7 @@ TEST(CommStatsTest, AddsUpByCollectiveAndPhase) {
   dense.bytes_sent = 1000;
   dense.reductions = 1;
   dense.reduce_seconds = 2;
-  dense.costs = {{Phase::kReduceScatter, 1000, 1000, 10, 2, 1}};
+  dense.costs = {{CostPhase::kReduceScatter, 1000, 1000, 10, 2, 1}};
   CommStats stats;
   stats.Add(dense);
   stats.Add(SparseCommit());
@@ -74,7 +75,7 @@ TEST(CommStatsTest, AddsUpByCollectiveAndPhase) {
   EXPECT_EQ(sparse.entries_selected, 16);  // Four reductions of a mean of 4.
   EXPECT_EQ(sparse.imbalance, 3);
   for (const PhaseCost& cost : sparse.costs) {
-    if (cost.phase != Phase::kSplit) continue;
+    if (cost.phase != CostPhase::kSplit) continue;
     EXPECT_EQ(cost.bytes_sent, 128u);
     EXPECT_EQ(cost.calls, 4u);
     EXPECT_EQ(cost.seconds, 0.4);

@@ -12,8 +12,8 @@
 
 #include "common/checkpoint_files.h"
 #include "common/ids.h"
+#include "common/reduction_costs.h"
 #include "server/core/policy.h"
-#include "server/core/reduction_costs.h"
 
 namespace rondo::server {
 

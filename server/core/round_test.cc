@@ -39,8 +39,8 @@ ReduceFacts FactsWith(uint64_t hash, uint64_t bytes) {
   ReduceFacts facts;
   facts.state_hash = hash;
   facts.parameter_norm_squared = 4;
-  facts.costs = {{Phase::kReduceScatter, bytes, 0, 0, 0, 1},
-                 {Phase::kAllGather, bytes, 0, 0, 0, 1}};
+  facts.costs = {{CostPhase::kReduceScatter, bytes, 0, 0, 0, 1},
+                 {CostPhase::kAllGather, bytes, 0, 0, 0, 1}};
   facts.reduce_seconds = 0.5;
   return facts;
 }

@@ -359,7 +359,7 @@ void Script::AnswerWork(ScriptedWorker& worker, const CoordinatorMessage& messag
     Reduced reduced{reduce->group, reduce->round, reduce->attempt, {}, !worker.sick_moments};
     if (worker.order) reduced.reduced = worker.CostsOf(*worker.order);
     reduced.reduced.state_hash = worker.wrong_hash.value_or(StateAfter(reduce->round));
-    reduced.reduced.costs = {{Phase::kReduce, 100, 100, 10, 0.1, 1}};
+    reduced.reduced.costs = {{CostPhase::kReduce, 100, 100, 10, 0.1, 1}};
     worker.staged = {{{reduce->round, reduce->group, reduce->attempt}, reduced.reduced.state_hash}};
     Say(worker, reduced);
   } else if (const auto* commit = std::get_if<Commit>(&body)) {

@@ -6,9 +6,9 @@ namespace rondo::server {
 namespace {
 
 // The core's phases stand in the wire's order, less UNSPECIFIED.
-static_assert(static_cast<int>(Phase::kReduceScatter) + 1 == v1::PHASE_REDUCE_SCATTER);
-static_assert(static_cast<int>(Phase::kReduce) + 1 == v1::PHASE_REDUCE);
-static_assert(static_cast<int>(Phase::kApply) + 1 == v1::PHASE_APPLY);
+static_assert(static_cast<int>(CostPhase::kReduceScatter) + 1 == v1::PHASE_REDUCE_SCATTER);
+static_assert(static_cast<int>(CostPhase::kReduce) + 1 == v1::PHASE_REDUCE);
+static_assert(static_cast<int>(CostPhase::kApply) + 1 == v1::PHASE_APPLY);
 
 double MeanOf(double sum, uint64_t count) {
   return count == 0 ? 0 : sum / static_cast<double>(count);

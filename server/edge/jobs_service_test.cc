@@ -39,7 +39,7 @@ CommitRecord Commit(uint64_t round) {
   commit.density = 0.125;
   commit.reductions = 1;
   commit.reduce_seconds = 0.5;
-  commit.costs = {{Phase::kGather, 80, 80, 8, 0.25, 1}};
+  commit.costs = {{CostPhase::kGather, 80, 80, 8, 0.25, 1}};
   commit.sparse = SparseStats{.reductions = 1, .selected = 6, .region_entries = 8, .delivered = 4};
   commit.largest_region = 6;
   commit.at = absl::UnixEpoch() + absl::Seconds(100);

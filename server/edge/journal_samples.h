@@ -94,7 +94,7 @@ inline CommitRecord Commit(uint64_t round) {
   record.at = kNow;
   record.collective = Collective::kTopkGather;
   record.density = 0.125;
-  record.costs = {{Phase::kSelect, 0, 0, 0, 0.5, 3}, {Phase::kGather, kBig, 2, 3, 0.25, 4}};
+  record.costs = {{CostPhase::kSelect, 0, 0, 0, 0.5, 3}, {CostPhase::kGather, kBig, 2, 3, 0.25, 4}};
   record.sparse = SparseStats{kBig, 2, 3, 4, 5, 6, 7, 8, 9};
   record.largest_region = kBig;
   record.residuals = {{"w0", 1.0 / 3}, {"w1", 4}};

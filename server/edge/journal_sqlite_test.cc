@@ -76,7 +76,7 @@ TEST_F(JournalSqliteTest, DecodesTheValuesThatWereEncoded) {
   EXPECT_EQ(commit.collective, Collective::kTopkGather);
   EXPECT_EQ(commit.density, 0.125);
   ASSERT_EQ(commit.costs.size(), 2u);
-  EXPECT_EQ(commit.costs[1].phase, Phase::kGather);
+  EXPECT_EQ(commit.costs[1].phase, CostPhase::kGather);
   EXPECT_EQ(commit.costs[1].bytes_sent, kBig);
   EXPECT_EQ(commit.costs[1].calls, 4u);
   ASSERT_TRUE(commit.sparse.has_value());

@@ -13,7 +13,7 @@ namespace {
 
 static_assert(static_cast<int>(RoundMode::kLocal) + 1 == v1::MODE_LOCAL);
 static_assert(static_cast<int>(Collective::kTopkGather) + 1 == v1::COLLECTIVE_KIND_TOPK_GATHER);
-static_assert(static_cast<int>(Phase::kApply) + 1 == v1::PHASE_APPLY);
+static_assert(static_cast<int>(CostPhase::kApply) + 1 == v1::PHASE_APPLY);
 
 void Put(const SampleRun& run, v1::SampleRun* out) {
   out->set_epoch(run.epoch);
@@ -129,7 +129,7 @@ absl::Status GetReductions(const v1::CommitRecord& in, CommitRecord* record) {
   }
   record->density = in.density();
   for (const v1::PhaseCost& cost : in.costs()) {
-    ASSIGN_OR_RETURN(const Phase phase, FromWire(cost.phase(), Phase::kApply, "phase"));
+    ASSIGN_OR_RETURN(const CostPhase phase, FromWire(cost.phase(), CostPhase::kApply, "phase"));
     record->costs.push_back({.phase = phase,
                              .bytes_sent = cost.bytes_sent(),
                              .bytes_received = cost.bytes_received(),

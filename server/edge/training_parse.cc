@@ -43,12 +43,12 @@ std::optional<Activity> ActivityOf(v1::Activity value) {
 }
 
 // The core's phases stand in the wire's order, less UNSPECIFIED.
-static_assert(static_cast<int>(Phase::kReduce) + 1 == v1::PHASE_REDUCE);
-static_assert(static_cast<int>(Phase::kApply) + 1 == v1::PHASE_APPLY);
+static_assert(static_cast<int>(CostPhase::kReduce) + 1 == v1::PHASE_REDUCE);
+static_assert(static_cast<int>(CostPhase::kApply) + 1 == v1::PHASE_APPLY);
 
-std::optional<Phase> PhaseOf(v1::Phase value) {
+std::optional<CostPhase> PhaseOf(v1::Phase value) {
   if (value < v1::PHASE_REDUCE_SCATTER || value > v1::PHASE_APPLY) return std::nullopt;
-  return static_cast<Phase>(static_cast<int>(value) - 1);
+  return static_cast<CostPhase>(static_cast<int>(value) - 1);
 }
 
 std::optional<FailureCause> CauseOf(v1::FailureCause value) {

@@ -179,10 +179,10 @@ worker::ReduceFacts SimWorker::FactsOf(uint64_t state, const Pieces& residual,
   facts.residual_norm_squared = static_cast<double>(residual.size());
   facts.state_hash = state;
   facts.parameter_norm_squared = 1;
-  facts.costs = {{worker::CostPhase::kReduce, 100, 100, 10, 0.01, 1}};
+  facts.costs = {{CostPhase::kReduce, 100, 100, 10, 0.01, 1}};
   facts.reduce_seconds = 0.01 * static_cast<double>(reductions);
   if (collective_ == worker::Collective::kRing) return facts;
-  facts.sparse = worker::SparseStats{.reductions = reductions, .selected = 3, .region_entries = 3};
+  facts.sparse = SparseStats{.reductions = reductions, .selected = 3, .region_entries = 3};
   facts.reduce_seconds *= around_.sparse_is_faster ? 0.1 : 2;
   return facts;
 }

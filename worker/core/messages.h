@@ -13,6 +13,7 @@
 
 #include "common/checkpoint_files.h"
 #include "common/ids.h"
+#include "common/reduction_costs.h"
 
 namespace rondo::worker {
 
@@ -130,44 +131,6 @@ struct Progress {
   double samples_per_second = 0;
   double stalled_seconds = 0;
   Activity activity = Activity::kWaiting;
-};
-
-enum class CostPhase {
-  kReduceScatter,
-  kAllGather,
-  kDoubling,
-  kBuffers,
-  kState,
-  kReduce,
-  kSelect,
-  kAgree,
-  kSplit,
-  kThreshold,
-  kBalance,
-  kGather,
-  kApply
-};
-
-struct PhaseCost {
-  CostPhase phase = CostPhase::kReduce;
-  uint64_t bytes_sent = 0;
-  uint64_t bytes_received = 0;
-  uint64_t header_bytes_sent = 0;
-  double seconds = 0;
-  uint64_t calls = 0;
-};
-
-// What the sparse reductions of an order came to on this member: sums over them.
-struct SparseStats {
-  uint64_t reductions = 0;
-  uint64_t selected = 0;
-  uint64_t region_entries = 0;
-  uint64_t merged = 0;
-  uint64_t delivered = 0;
-  uint64_t largest_part = 0;
-  uint64_t cuts = 0;
-  uint64_t thresholds = 0;
-  uint64_t rebalanced = 0;
 };
 
 // What a reduce gave: part of Reduced (local mode) and of Ready (parallel mode).

@@ -1,12 +1,13 @@
-// What a member says of its reductions: bytes and seconds by phase, entries of sparse ones.
-#ifndef RONDO_SERVER_CORE_REDUCTION_COSTS_H_
-#define RONDO_SERVER_CORE_REDUCTION_COSTS_H_
+// What a member says of its reductions: bytes and seconds by phase, entries of sparse ones. Field
+// by field as PhaseCost and SparseStats in proto/rondo/v1/training.proto.
+#ifndef RONDO_COMMON_REDUCTION_COSTS_H_
+#define RONDO_COMMON_REDUCTION_COSTS_H_
 
 #include <cstdint>
 
-namespace rondo::server {
+namespace rondo {
 
-enum class Phase {
+enum class CostPhase {
   kReduceScatter,
   kAllGather,
   kDoubling,
@@ -24,7 +25,7 @@ enum class Phase {
 };
 
 struct PhaseCost {
-  Phase phase = Phase::kReduce;
+  CostPhase phase = CostPhase::kReduce;
   uint64_t bytes_sent = 0;
   uint64_t bytes_received = 0;
   uint64_t header_bytes_sent = 0;
@@ -45,6 +46,6 @@ struct SparseStats {
   uint64_t rebalanced = 0;      // Reductions whose parts were dealt out evenly.
 };
 
-}  // namespace rondo::server
+}  // namespace rondo
 
-#endif  // RONDO_SERVER_CORE_REDUCTION_COSTS_H_
+#endif  // RONDO_COMMON_REDUCTION_COSTS_H_
