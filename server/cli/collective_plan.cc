@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "common/density.h"
 #include "server/cli/units.h"
 #include "server/core/link_cost.h"
 #include "server/core/messages.h"
@@ -13,19 +14,6 @@ namespace rondo::cli {
 namespace {
 
 using server::Collective;
-
-int64_t SyncBytes(Collective kind, int64_t workers, int64_t parameters, double density) {
-  switch (kind) {
-    case Collective::kRing:
-    case Collective::kAuto:
-      return RingBytesPerSync(workers, parameters);
-    case Collective::kSparse:
-      return SparseBytesPerSync(workers, EntriesOf(parameters, density));
-    case Collective::kTopkGather:
-      return GatherBytesPerSync(workers, EntriesOf(parameters, density));
-  }
-  return 0;
-}
 
 LinkModel LinkOf(const CollectivePlan& plan, double mbits, int64_t parameters) {
   const double reckoned = kSelectSecondsEach * static_cast<double>(parameters);
@@ -41,7 +29,7 @@ std::string SpeedText(double mbits) {
 }
 
 double PaysUpToMbits(const CollectivePlan& plan, int64_t workers, int64_t parameters) {
-  const int64_t entries = EntriesOf(parameters, plan.density);
+  const int64_t entries = EntriesFor(parameters, plan.density);
   return PaysUpTo(workers, parameters, entries, LinkOf(plan, 1, parameters)) * 8 / 1e6;
 }
 
@@ -51,10 +39,10 @@ PlannedBytes BytesOf(const CollectivePlan& plan, int64_t workers, int64_t parame
                      const PolicyConfig& policy, const ScheduleConfig& schedule) {
   const server::CollectiveConfig& config = plan.config;
   PlannedBytes bytes;
-  bytes.sync = SyncBytes(config.kind, workers, parameters, config.density);
+  bytes.sync = BytesPerSync(config.kind, workers, parameters, config.density);
   bytes.dense = RingBytesPerSync(workers, parameters);
   if (config.kind == Collective::kSparse) {
-    bytes.most = SparseBytesMost(workers, EntriesOf(parameters, config.density));
+    bytes.most = SparseBytesMost(workers, EntriesFor(parameters, config.density));
   }
   VisitRounds(policy, schedule, [&](const RoundRun& run) {
     const int64_t syncs = run.mode == RoundMode::kParallel ? run.length : 1;
@@ -62,7 +50,8 @@ PlannedBytes BytesOf(const CollectivePlan& plan, int64_t workers, int64_t parame
     for (; at_warmup < run.count; ++at_warmup) {
       const auto step = static_cast<uint64_t>(run.first_step + at_warmup * run.length);
       if (step >= config.warmup_steps) break;
-      bytes.total += syncs * SyncBytes(config.kind, workers, parameters, DensityAt(config, step));
+      bytes.total +=
+          syncs * BytesPerSync(config.kind, workers, parameters, DensityAt(config, step));
     }
     bytes.total += syncs * (run.count - at_warmup) * bytes.sync;
   });
@@ -79,7 +68,7 @@ void AddCollectiveJson(const CollectivePlan& plan, int64_t workers,
   out["links"] = nlohmann::ordered_json::array();
   out["pays_up_to_mbits"] = nullptr;
   if (!parameters) return;
-  const int64_t entries = EntriesOf(*parameters, plan.density);
+  const int64_t entries = EntriesFor(*parameters, plan.density);
   out["entries"] = entries;
   for (const double mbits : plan.link_mbits) {
     const LinkModel link = LinkOf(plan, mbits, *parameters);
@@ -99,7 +88,7 @@ void AddCollectiveJson(const CollectivePlan& plan, int64_t workers,
 std::string CompareLines(const CollectivePlan& plan, int64_t workers,
                          std::optional<int64_t> parameters) {
   if (plan.density == 0 || !parameters) return "";
-  const int64_t entries = EntriesOf(*parameters, plan.density);
+  const int64_t entries = EntriesFor(*parameters, plan.density);
   std::string text = fmt::format(
       "sparse       {} of {} elements (density {:.4g}), a sync by {} workers:\n"
       "             {:>12} {:>10} {:>10}  sparse pays\n",

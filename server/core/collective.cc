@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/density.h"
+#include "server/core/plan.h"
+
 namespace rondo::server {
 namespace {
 
@@ -77,6 +80,19 @@ CollectiveDecision DecideCollective(const CollectiveConfig& config, const Collec
   const Collective chosen =
       FasterOf(trials).value_or(sparse_is_next ? Collective::kSparse : Collective::kRing);
   return {chosen, chosen == Collective::kSparse ? config.density : 0};
+}
+
+int64_t BytesPerSync(Collective kind, int64_t workers, int64_t parameters, double density) {
+  switch (kind) {
+    case Collective::kRing:
+    case Collective::kAuto:
+      return RingBytesPerSync(workers, parameters);
+    case Collective::kSparse:
+      return SparseBytesPerSync(workers, EntriesFor(parameters, density));
+    case Collective::kTopkGather:
+      return GatherBytesPerSync(workers, EntriesFor(parameters, density));
+  }
+  return 0;
 }
 
 std::string TellChoice(const CollectiveConfig& config, const CollectiveTrials& trials) {

@@ -130,5 +130,13 @@ TEST(DecideCollectiveTest, TellsWhatItMeasuresAndWhatItHasChosen) {
   EXPECT_THAT(chosen, HasSubstr("500 ms"));
 }
 
+TEST(CollectiveTest, ASyncSendsWhatItsCollectiveSends) {
+  constexpr int64_t kParameters = 10'000;
+  EXPECT_EQ(BytesPerSync(Collective::kRing, 4, kParameters, 0), 60'000);
+  EXPECT_EQ(BytesPerSync(Collective::kAuto, 4, kParameters, 0.01), 60'000);
+  EXPECT_EQ(BytesPerSync(Collective::kSparse, 4, kParameters, 0.01), 1200);
+  EXPECT_EQ(BytesPerSync(Collective::kTopkGather, 4, kParameters, 0.01), 2400);
+}
+
 }  // namespace
 }  // namespace rondo::server

@@ -14,8 +14,6 @@ constexpr int64_t kParameters = 25'000'000;
 constexpr int64_t kEntries = 250'000;  // 1 %.
 
 TEST(SparseBytesTest, AreFourSharesOfTheEntriesAndNeverMoreThanSix) {
-  EXPECT_EQ(EntriesOf(1000, 0.0125), 12);
-  EXPECT_EQ(EntriesOf(10, 1e-6), 1);
   EXPECT_EQ(SparseBytesPerSync(1, 100), 0);
   EXPECT_EQ(SparseBytesPerSync(2, 100), 800);
   EXPECT_EQ(SparseBytesPerSync(4, 100), 1200);

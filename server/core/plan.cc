@@ -67,11 +67,6 @@ int64_t RingBytesPerSync(int64_t workers, int64_t parameters) {
   return std::llround(2 * (p - 1) / p * 4 * static_cast<double>(parameters));
 }
 
-int64_t EntriesOf(int64_t parameters, double density) {
-  const double entries = std::floor(density * static_cast<double>(parameters));
-  return entries < 1 ? 1 : static_cast<int64_t>(entries);
-}
-
 int64_t SparseBytesPerSync(int64_t workers, int64_t entries) {
   if (workers < 2) return 0;
   const auto p = static_cast<double>(workers);

@@ -73,9 +73,6 @@ int64_t CountPartials(const PolicyConfig& policy, const ScheduleConfig& schedule
 // over the members: 2 (P - 1) / P * 4 n, rounded to whole bytes.
 int64_t RingBytesPerSync(int64_t workers, int64_t parameters);
 
-// Entries that a sparse collective takes of `parameters`: max(1, floor(density * parameters)).
-int64_t EntriesOf(int64_t parameters, double density);
-
 // What a member sends in one sync of the sparse all-reduce of `entries` (k), of 8 bytes each: where
 // members are alike 4 k (P - 1) / P words of 4 bytes, and never more than 6 k (the bound),
 // rounded to whole bytes. Sizes, cuts and thresholds come on top.

@@ -219,25 +219,8 @@ void EncodeWorker(const WorkerRow& row, absl::Time now, v1::Worker* out) {
   out->set_last_heard_seconds(absl::ToDoubleSeconds(now - row.last_heard));
 }
 
-namespace {
-
-// Of kind auto: by the ring, which comes first.
-int64_t BytesPerSync(const v1::Job& job, int64_t members, int64_t parameters) {
-  const double density = job.collective().density();
-  switch (job.collective().kind()) {
-    case v1::COLLECTIVE_KIND_SPARSE:
-      return SparseBytesPerSync(members, EntriesOf(parameters, density));
-    case v1::COLLECTIVE_KIND_TOPK_GATHER:
-      return GatherBytesPerSync(members, EntriesOf(parameters, density));
-    default:
-      return RingBytesPerSync(members, parameters);
-  }
-}
-
-}  // namespace
-
-void EncodePlan(const PlanSummary& plan, const v1::Job& job, uint64_t members, uint64_t parameters,
-                v1::Plan* out) {
+void EncodePlan(const PlanSummary& plan, const v1::Job& job, const CollectiveConfig& collective,
+                uint64_t members, uint64_t parameters, v1::Plan* out) {
   out->set_steps(static_cast<uint64_t>(plan.steps));
   out->set_rounds(static_cast<uint64_t>(plan.rounds));
   out->set_syncs(static_cast<uint64_t>(plan.syncs));
@@ -252,7 +235,8 @@ void EncodePlan(const PlanSummary& plan, const v1::Job& job, uint64_t members, u
   if (members > 0 && parameters > 0) {
     const auto workers = static_cast<int64_t>(members);
     const auto elements = static_cast<int64_t>(parameters);
-    out->set_bytes_per_sync(static_cast<uint64_t>(BytesPerSync(job, workers, elements)));
+    out->set_bytes_per_sync(static_cast<uint64_t>(
+        BytesPerSync(collective.kind, workers, elements, collective.density)));
     out->set_bytes_per_sync_dense(static_cast<uint64_t>(RingBytesPerSync(workers, elements)));
   }
   *out->mutable_job() = job;

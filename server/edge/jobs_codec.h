@@ -5,6 +5,7 @@
 #include "absl/time/time.h"
 #include "proto/rondo/v1/job.pb.h"
 #include "proto/rondo/v1/jobs.pb.h"
+#include "server/core/collective.h"
 #include "server/core/job_machine.h"
 #include "server/core/plan.h"
 #include "server/core/records.h"
@@ -20,8 +21,8 @@ void EncodeNotice(const NoticeRecord& notice, v1::Notice* out);
 void EncodeRound(const RoundRow& row, v1::Round* out);
 void EncodeWorker(const WorkerRow& row, absl::Time now, v1::Worker* out);
 // `members`, `parameters`: of the live group, 0 while unknown.
-void EncodePlan(const PlanSummary& plan, const v1::Job& job, uint64_t members, uint64_t parameters,
-                v1::Plan* out);
+void EncodePlan(const PlanSummary& plan, const v1::Job& job, const CollectiveConfig& collective,
+                uint64_t members, uint64_t parameters, v1::Plan* out);
 
 }  // namespace rondo::server
 

@@ -156,8 +156,8 @@ grpc::ServerUnaryReactor* JobsService::GetPlan(grpc::CallbackServerContext* cont
       return absl::FailedPreconditionError(
           "the number of steps is not known before a first worker has read the data");
     }
-    EncodePlan(ComputePlan(facts_.policy, schedule), facts_.job, view.members.size(),
-               view.parameters, response);
+    EncodePlan(ComputePlan(facts_.policy, schedule), facts_.job, facts_.collective,
+               view.members.size(), view.parameters, response);
     return absl::OkStatus();
   });
 }

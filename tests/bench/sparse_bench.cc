@@ -31,6 +31,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/clock.h"
+#include "common/density.h"
 #include "common/status_macros.h"
 #include "kernels/flat_floats.h"
 #include "kernels/span.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/density.h"
 #include "common/status_macros.h"
 #include "kernels/norm.h"
 #include "worker/collectives/sparse/topk_gather.h"

@@ -75,10 +75,6 @@ uint64_t SettingsDigest(const SparseSpec& spec) {
 
 }  // namespace
 
-int64_t EntriesFor(int64_t size, double density) {
-  return std::max<int64_t>(1, static_cast<int64_t>(density * static_cast<double>(size)));
-}
-
 struct SparseAllReduce::Step {
   CallId call;
   ReductionInput input;

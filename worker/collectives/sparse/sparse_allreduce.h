@@ -10,8 +10,7 @@
 //   3. sends each region's entries to its rank, which sums them in rank order: R;
 //   4. selects from all R together the first min(k, non-zeros) by the same order: G;
 //   5. gets G. If the largest part is above `imbalance_percent` of the mean one, the parts are
-//   dealt
-//      out evenly before.
+//      dealt out evenly before.
 // So the result is TopK(sum in rank order of TopK(a_i)), exactly, with the same bytes on all ranks,
 // whatever the regions, windows and re-blocking. What is in both L and G leaves the residual.
 //
@@ -43,9 +42,6 @@
 #include "worker/collectives/sparse/split_reduce.h"
 
 namespace rondo {
-
-// max(1, floor(density * size)), the product in double.
-int64_t EntriesFor(int64_t size, double density);
 
 enum class SparseSelect { kExact, kThreshold };
 

@@ -179,13 +179,5 @@ TEST(DensityScheduleTest, AChangedKHoldsFromTheNextStep) {
   EXPECT_THAT(members.member(0).SetK(0), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-TEST(EntriesForTest, IsTheFloorOfTheShareAndAtLeastOne) {
-  EXPECT_EQ(EntriesFor(17'226, 0.01), 172);
-  EXPECT_EQ(EntriesFor(100, 0.001), 1);
-  EXPECT_EQ(EntriesFor(0, 0.5), 1);
-  EXPECT_EQ(EntriesFor(7, 1.0), 7);
-  EXPECT_EQ(EntriesFor(kSparseSizeMax, 0.5), kSparseSizeMax / 2);
-}
-
 }  // namespace
 }  // namespace rondo
