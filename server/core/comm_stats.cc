@@ -10,18 +10,18 @@ double Over(uint64_t sum, uint64_t count) {
   return count == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(count);
 }
 
-void AddUp(const PhaseCost& cost, std::vector<PhaseCost>* costs) {
+}  // namespace
+
+PhaseCost& AddTraffic(const PhaseCost& cost, std::vector<PhaseCost>* costs) {
   auto same = std::find_if(costs->begin(), costs->end(),
                            [&](const PhaseCost& c) { return c.phase == cost.phase; });
   if (same == costs->end()) same = costs->insert(same, PhaseCost{.phase = cost.phase});
   same->bytes_sent += cost.bytes_sent;
   same->bytes_received += cost.bytes_received;
   same->header_bytes_sent += cost.header_bytes_sent;
-  same->seconds += cost.seconds;
   same->calls += cost.calls;
+  return *same;
 }
-
-}  // namespace
 
 bool SendsEntries(CostPhase phase) {
   switch (phase) {
@@ -78,7 +78,9 @@ void CommStats::Add(const CommitRecord& commit) {
   total->reductions += commit.reductions;
   total->bytes_sent += commit.bytes_sent;
   total->reduce_seconds += commit.reduce_seconds;
-  for (const PhaseCost& cost : commit.costs) AddUp(cost, &total->costs);
+  for (const PhaseCost& cost : commit.costs) {
+    AddTraffic(cost, &total->costs).seconds += cost.seconds;
+  }
   const std::optional<SparseSummary> sparse = SummaryOf(commit);
   if (!sparse) return;
   const auto reductions = static_cast<double>(sparse->reductions);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "common/reduction_costs.h"
 #include "server/core/messages.h"
 #include "server/core/records.h"
 
@@ -14,6 +15,10 @@ namespace rondo::server {
 // What is sent in this phase are entries of 8 bytes; in the other sparse phases small integers.
 bool SendsEntries(CostPhase phase);
 bool IsSparse(CostPhase phase);
+
+// Adds bytes and calls of `cost` to those of its phase in `costs` and returns that entry, whose
+// seconds are the caller's to join.
+PhaseCost& AddTraffic(const PhaseCost& cost, std::vector<PhaseCost>* costs);
 
 // Of one sparse round; means are over its reductions.
 struct SparseSummary {

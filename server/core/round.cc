@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "common/mix64.h"
+#include "common/reduction_costs.h"
 #include "common/status_macros.h"
+#include "server/core/comm_stats.h"
 
 namespace rondo::server {
 
@@ -183,20 +185,6 @@ uint64_t HashRates(const std::vector<double>& rates) {
 
 namespace {
 
-void AddCost(const PhaseCost& cost, std::vector<PhaseCost>* costs) {
-  const auto same = std::find_if(costs->begin(), costs->end(),
-                                 [&](const PhaseCost& c) { return c.phase == cost.phase; });
-  if (same == costs->end()) {
-    costs->push_back(cost);
-    return;
-  }
-  same->bytes_sent += cost.bytes_sent;
-  same->bytes_received += cost.bytes_received;
-  same->header_bytes_sent += cost.header_bytes_sent;
-  same->seconds = std::max(same->seconds, cost.seconds);
-  same->calls += cost.calls;
-}
-
 void AddSparse(const SparseStats& stats, CommitRecord& commit) {
   if (!commit.sparse) commit.sparse = SparseStats{};
   SparseStats& sum = *commit.sparse;
@@ -218,7 +206,8 @@ void AddReduction(const ReduceFacts& reduced, CommitRecord& commit) {
   commit.reduce_seconds = std::max(commit.reduce_seconds, reduced.reduce_seconds);
   for (const PhaseCost& cost : reduced.costs) {
     commit.bytes_sent += cost.bytes_sent;
-    AddCost(cost, &commit.costs);
+    PhaseCost& sum = AddTraffic(cost, &commit.costs);
+    sum.seconds = std::max(sum.seconds, cost.seconds);
   }
   if (reduced.sparse) AddSparse(*reduced.sparse, commit);
 }
