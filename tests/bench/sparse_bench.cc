@@ -141,9 +141,8 @@ class Rank {
         AddReport(ReportOf(what, *reduction));
       }
       shared_.nanoseconds[group_.rank()] = static_cast<int64_t>(SecondsSince(start) * 1e9);
-      const TrafficCounters after = group_.Counters();
-      shared_.bytes_sent[group_.rank()] = after.payload_bytes_sent - before.payload_bytes_sent +
-                                          after.header_bytes_sent - before.header_bytes_sent;
+      const TrafficCounters traffic = group_.Counters() - before;
+      shared_.bytes_sent[group_.rank()] = traffic.payload_bytes_sent + traffic.header_bytes_sent;
       RETURN_IF_ERROR(Barrier());
       int64_t slowest = 0;
       for (int rank = 0; rank < group_.size(); ++rank) {

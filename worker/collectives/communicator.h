@@ -67,6 +67,21 @@ struct TrafficCounters {
   int64_t payload_bytes_received = 0;
   int64_t header_bytes_sent = 0;
   int64_t header_bytes_received = 0;
+
+  TrafficCounters& operator+=(const TrafficCounters& other) {
+    payload_bytes_sent += other.payload_bytes_sent;
+    payload_bytes_received += other.payload_bytes_received;
+    header_bytes_sent += other.header_bytes_sent;
+    header_bytes_received += other.header_bytes_received;
+    return *this;
+  }
+  // What has come on top since `earlier`.
+  friend TrafficCounters operator-(const TrafficCounters& now, const TrafficCounters& earlier) {
+    return {.payload_bytes_sent = now.payload_bytes_sent - earlier.payload_bytes_sent,
+            .payload_bytes_received = now.payload_bytes_received - earlier.payload_bytes_received,
+            .header_bytes_sent = now.header_bytes_sent - earlier.header_bytes_sent,
+            .header_bytes_received = now.header_bytes_received - earlier.header_bytes_received};
+  }
 };
 
 using ByteSpan = DeviceSpan<std::byte>;

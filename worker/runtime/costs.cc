@@ -2,17 +2,18 @@
 
 namespace rondo::worker {
 
+PhaseCost CostOf(CostPhase phase, const TrafficCounters& traffic, absl::Duration time,
+                 uint64_t calls) {
+  return {.phase = phase,
+          .bytes_sent = static_cast<uint64_t>(traffic.payload_bytes_sent),
+          .bytes_received = static_cast<uint64_t>(traffic.payload_bytes_received),
+          .header_bytes_sent = static_cast<uint64_t>(traffic.header_bytes_sent),
+          .seconds = absl::ToDoubleSeconds(time),
+          .calls = calls};
+}
+
 PhaseCost CostMeter::Read(CostPhase phase, uint64_t calls) const {
-  const TrafficCounters now = group_.Counters();
-  PhaseCost cost;
-  cost.phase = phase;
-  cost.bytes_sent = static_cast<uint64_t>(now.payload_bytes_sent - before_.payload_bytes_sent);
-  cost.bytes_received =
-      static_cast<uint64_t>(now.payload_bytes_received - before_.payload_bytes_received);
-  cost.header_bytes_sent = static_cast<uint64_t>(now.header_bytes_sent - before_.header_bytes_sent);
-  cost.seconds = absl::ToDoubleSeconds(clock_->Now() - began_);
-  cost.calls = calls;
-  return cost;
+  return CostOf(phase, group_.Counters() - before_, clock_->Now() - began_, calls);
 }
 
 FailureCause CauseOf(const absl::Status& status) {

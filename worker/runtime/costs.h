@@ -10,6 +10,10 @@
 
 namespace rondo::worker {
 
+// What `calls` calls sent and took, in the coordinator's words.
+PhaseCost CostOf(CostPhase phase, const TrafficCounters& traffic, absl::Duration time,
+                 uint64_t calls);
+
 // Time and bytes of some calls of one communicator, from its construction or from Restart.
 class CostMeter {
  public:

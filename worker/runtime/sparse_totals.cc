@@ -1,5 +1,7 @@
 #include "worker/runtime/sparse_totals.h"
 
+#include "worker/runtime/costs.h"
+
 namespace rondo::worker {
 namespace {
 
@@ -37,26 +39,16 @@ void SparseTotals::Add(const SparseReport& report) {
   stats_.rebalanced += report.rebalanced ? 1 : 0;
   for (int stage = 0; stage < kSparseStages; ++stage) {
     const StageCost& from = report.costs[stage];
-    StageCost& to = stages_[stage];
-    to.traffic.payload_bytes_sent += from.traffic.payload_bytes_sent;
-    to.traffic.payload_bytes_received += from.traffic.payload_bytes_received;
-    to.traffic.header_bytes_sent += from.traffic.header_bytes_sent;
-    to.time += from.time;
+    stages_[stage].traffic += from.traffic;
+    stages_[stage].time += from.time;
   }
 }
 
 std::vector<PhaseCost> SparseTotals::Costs() const {
   std::vector<PhaseCost> costs;
   for (int stage = 0; stats_.reductions > 0 && stage < kSparseStages; ++stage) {
-    const StageCost& total = stages_[stage];
-    PhaseCost cost;
-    cost.phase = PhaseOf(static_cast<SparseStage>(stage));
-    cost.bytes_sent = static_cast<uint64_t>(total.traffic.payload_bytes_sent);
-    cost.bytes_received = static_cast<uint64_t>(total.traffic.payload_bytes_received);
-    cost.header_bytes_sent = static_cast<uint64_t>(total.traffic.header_bytes_sent);
-    cost.seconds = absl::ToDoubleSeconds(total.time);
-    cost.calls = stats_.reductions;
-    costs.push_back(cost);
+    costs.push_back(CostOf(PhaseOf(static_cast<SparseStage>(stage)), stages_[stage].traffic,
+                           stages_[stage].time, stats_.reductions));
   }
   return costs;
 }

@@ -57,11 +57,7 @@ StageMeter::StageMeter(const Communicator& group, Clock* clock, SparseReport* re
 void StageMeter::Charge(SparseStage stage) {
   const TrafficCounters now = group_.Counters();
   StageCost& cost = report_->costs[static_cast<int>(stage)];
-  cost.traffic.payload_bytes_sent += now.payload_bytes_sent - before_.payload_bytes_sent;
-  cost.traffic.payload_bytes_received +=
-      now.payload_bytes_received - before_.payload_bytes_received;
-  cost.traffic.header_bytes_sent += now.header_bytes_sent - before_.header_bytes_sent;
-  cost.traffic.header_bytes_received += now.header_bytes_received - before_.header_bytes_received;
+  cost.traffic += now - before_;
   const absl::Time ended = Now();
   cost.time += ended - began_;
   before_ = now;
