@@ -1,4 +1,4 @@
-// What reductions cost, from the core's values to those of the Jobs service.
+// Collectives and what reductions cost, from the core's values to those on the wire and on disk.
 #ifndef RONDO_SERVER_EDGE_COMM_CODEC_H_
 #define RONDO_SERVER_EDGE_COMM_CODEC_H_
 

@@ -5,6 +5,7 @@
 
 #include "common/status_macros.h"
 #include "proto/rondo/v1/journal.pb.h"
+#include "server/edge/comm_codec.h"
 #include "server/edge/record_codec.h"
 #include "server/edge/record_wire.h"
 
@@ -102,15 +103,7 @@ SparseStats Get(const v1::SparseStats& in) {
 void PutReductions(const CommitRecord& record, v1::CommitRecord* out) {
   out->set_collective(ToWire<v1::CollectiveKind>(record.collective));
   out->set_density(record.density);
-  for (const PhaseCost& cost : record.costs) {
-    v1::PhaseCost* each = out->add_costs();
-    each->set_phase(ToWire<v1::Phase>(cost.phase));
-    each->set_bytes_sent(cost.bytes_sent);
-    each->set_bytes_received(cost.bytes_received);
-    each->set_header_bytes_sent(cost.header_bytes_sent);
-    each->set_seconds(cost.seconds);
-    each->set_calls(cost.calls);
-  }
+  for (const PhaseCost& cost : record.costs) EncodeCost(cost, out->add_costs());
   if (record.sparse) Put(*record.sparse, out->mutable_sparse());
   out->set_largest_region(record.largest_region);
   for (const ResidualNorm& residual : record.residuals) {

@@ -2,6 +2,7 @@
 #include <span>
 #include <type_traits>
 
+#include "server/edge/comm_codec.h"
 #include "server/edge/state_file_codec.h"
 #include "server/edge/training_codec.h"
 
@@ -182,26 +183,12 @@ void Encode(const Mesh& in, v1::CoordinatorMessage& envelope) {
   out.set_token(in.token);
 }
 
-v1::CollectiveKind Encode(Collective collective) {
-  switch (collective) {
-    case Collective::kRing:
-      return v1::COLLECTIVE_KIND_RING;
-    case Collective::kSparse:
-      return v1::COLLECTIVE_KIND_SPARSE;
-    case Collective::kTopkGather:
-      return v1::COLLECTIVE_KIND_TOPK_GATHER;
-    case Collective::kAuto:  // Never in an order.
-      break;
-  }
-  return v1::COLLECTIVE_KIND_UNSPECIFIED;
-}
-
 void Encode(const Order& in, v1::CoordinatorMessage& envelope) {
   v1::Order& out = *envelope.mutable_order();
   out.set_group(in.group.value);
   out.set_round(in.round.value);
   out.set_mode(in.mode == RoundMode::kParallel ? v1::MODE_PARALLEL : v1::MODE_LOCAL);
-  out.set_collective(Encode(in.collective));
+  out.set_collective(EncodeCollective(in.collective));
   out.set_density(in.density);
   out.set_first_step(in.first_step);
   out.set_length(in.length);
