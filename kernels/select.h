@@ -1,6 +1,6 @@
-// Selection of the largest elements of a vector as entries in ascending order of index. The order
-// of importance is SPARSE's: magnitude descending, then index ascending; elements equal to 0 are
-// never selected. Which entries come out depends on the values alone, not on device or path.
+// Selection of the largest elements of a vector as entries in ascending order of index. "First"
+// means magnitude descending, then index ascending; elements equal to 0 are never selected. Which
+// entries come out depends on the values alone, not on device or path.
 // Threads: any, on spans that don't overlap. On a GPU each function waits for the spans' stream.
 // Errors, of each: InvalidArgument for spans that don't fit together, k < 1 or a vector longer than
 // kSparseSizeMax, FailedPrecondition for a CUDA span in a build without CUDA. Nothing is written

@@ -10,9 +10,9 @@ namespace rondo::worker {
 
 // Steps the working parameters with the last result of `gradients`: a parameter moves if any member
 // had a gradient for it, so that all members stay alike; and the residual that the result's
-// reduction staged holds from now on. The result stays as it was reduced, for
-// members that still need it. Cost: one more pass if gradients are clipped, which then go through
-// the engine's own gradients. Threads: the trainer's. Errors: the optimizer's.
+// reduction staged holds from now on. The result stays as it was reduced, for members that still
+// need it. Cost: one more pass if gradients are clipped, which then go through the engine's own
+// gradients. Threads: the trainer's. Errors: the optimizer's.
 absl::Status StepWithMean(double rate, GradientReducer* gradients, MemberState* state);
 
 }  // namespace rondo::worker

@@ -1,8 +1,7 @@
 // The state of one member of a group, three times over:
 //   working   what the engine's next step reads and writes
 //   base      the working values when the open round began (rule 5): where a dropped order goes
-//   back
-//             to, what joiners are given during a retry
+//             back to, what joiners are given during a retry
 //   staging   a reduce's result, until Commit or Abort
 // Layout of base and staging: [parameters | float buffers | moments, if the job averages them], and
 // the integer buffers beside it. Working values change only by the engine's and the optimizer's

@@ -151,7 +151,7 @@ TEST(SparseParallelTest, AStepWithoutAnyFiniteGradientFailsWithThatCause) {
   }
 }
 
-// SPARSE: r untouched, a retry gives the same bytes. The committed result is applied late by the
+// r is untouched, a retry gives the same bytes. The committed result is applied late by the
 // one that was away.
 TEST(SparseLocalTest, AFailedReduceIsRepeatedWithTheSameBytes) {
   SparseWorkers undisturbed(3);

@@ -167,7 +167,7 @@ TEST(ResidualTest, ADroppedLocalOrderLeavesIt) {
   EXPECT_EQ(workers.ResidualOf(0), before);
 }
 
-// SPARSE, `auto`: on a switch to dense r is added to the next dense input and cleared at its
+// As `auto` does: on a switch to dense r is added to the next dense input and cleared at its
 // commit.
 TEST(SwitchTest, ALocalDenseRoundDeliversTheResidual) {
   SparseWorkers workers(2);

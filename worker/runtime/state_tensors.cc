@@ -36,6 +36,10 @@ absl::Status Misfit(const std::string& path, const std::string& what) {
   return absl::DataLossError(fmt::format("{} does not fit this model: {}", path, what));
 }
 
+bool HasResidual(StateFile file) {
+  return file == StateFile::kLocal || file == StateFile::kPartial;
+}
+
 }  // namespace
 
 std::vector<SafetensorsTensor> TensorsOf(StateFile file, MemberState* state) {
@@ -70,9 +74,7 @@ std::vector<SafetensorsTensor> TensorsOf(StateFile file, MemberState* state) {
 absl::Status WriteTensors(const std::string& path, StateFile file,
                           std::map<std::string, std::string> metadata, MemberState* state) {
   std::vector<SafetensorsTensor> tensors = TensorsOf(file, state);
-  if (file != StateFile::kLocal && file != StateFile::kPartial) {
-    return WriteSafetensors(path, tensors, metadata);
-  }
+  if (!HasResidual(file)) return WriteSafetensors(path, tensors, metadata);
   const FeedbackTensors feedback(&state->feedback());
   feedback.AddTo(&tensors, &metadata);
   return WriteSafetensors(path, tensors, metadata);
@@ -83,7 +85,7 @@ absl::StatusOr<SafetensorsHeader> ReadTensors(const std::string& path, StateFile
   ASSIGN_OR_RETURN(SafetensorsHeader header, ReadSafetensorsHeader(path));
   const std::vector<SafetensorsTensor> wanted = TensorsOf(file, state);
   size_t found = header.entries.size();
-  if (file == StateFile::kLocal || file == StateFile::kPartial) {
+  if (HasResidual(file)) {
     found -= static_cast<size_t>(
         std::count_if(header.entries.begin(), header.entries.end(), IsFeedbackTensor));
     RETURN_IF_ERROR(ReadFeedback(path, header, &state->feedback()));

@@ -1,5 +1,5 @@
-// For tests: the sparse all-reduce as SPARSE defines it, of dense vectors in one thread, by sorts;
-// and the checks that any right result passes.
+// For tests: the sparse all-reduce as sparse_allreduce.h says, of dense vectors in one thread, by
+// sorts; and the checks that any right result passes.
 #ifndef RONDO_WORKER_COLLECTIVES_SPARSE_PLAIN_SPARSE_H_
 #define RONDO_WORKER_COLLECTIVES_SPARSE_PLAIN_SPARSE_H_
 
