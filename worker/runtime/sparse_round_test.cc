@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <numeric>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -55,11 +54,6 @@ std::vector<float> Minus(const std::vector<float>& a, const std::vector<float>& 
   std::vector<float> difference = a;
   for (size_t i = 0; i < a.size(); ++i) difference[i] = a[i] - b[i];
   return difference;
-}
-
-double SquaredNorm(const std::vector<float>& x) {
-  return std::accumulate(x.begin(), x.end(), 0.0,
-                         [](double sum, float e) { return sum + double{e} * e; });
 }
 
 struct Weights {

@@ -17,12 +17,6 @@ namespace {
 
 const Floats kZeros(kWidth, 0.0f);
 
-double SquaredNorm(const Floats& x) {
-  double sum = 0;
-  for (const float e : x) sum += double{e} * e;
-  return sum;
-}
-
 std::vector<QuadraticOptions> Two(const QuadraticOptions& options) { return {options, options}; }
 
 // Group `group` of all, at the border after `round`.

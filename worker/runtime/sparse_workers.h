@@ -13,6 +13,13 @@ namespace rondo::worker {
 
 using Floats = std::vector<float>;
 
+// In double.
+inline double SquaredNorm(const Floats& x) {
+  double sum = 0;
+  for (const float e : x) sum += double{e} * e;
+  return sum;
+}
+
 inline std::vector<double> Equal(int members) { return std::vector<double>(members, 2.0); }
 
 struct SparseWorkers : TestWorkers {

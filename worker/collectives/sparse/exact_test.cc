@@ -1,5 +1,5 @@
-// Mode exact: what SPARSE promises of every step, bit for bit, for all kinds of data, sizes and
-// groups.
+// Mode exact: what sparse_allreduce.h promises of every step, bit for bit, for all kinds of data,
+// sizes and groups.
 #include <gtest/gtest.h>
 
 #include <algorithm>
