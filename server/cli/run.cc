@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -11,7 +10,6 @@
 #include <optional>
 #include <string>
 #include <system_error>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/clock.h"
@@ -19,10 +17,9 @@
 #include "common/status_macros.h"
 #include "server/cli/binaries.h"
 #include "server/cli/exit_code.h"
-#include "server/cli/export_model.h"
 #include "server/cli/launcher.h"
 #include "server/cli/progress_line.h"
-#include "server/cli/source.h"
+#include "server/cli/run_summary.h"
 #include "server/cli/status_format.h"
 #include "server/cli/whole_number.h"
 #include "server/edge/frozen_job.h"
@@ -97,25 +94,6 @@ absl::StatusOr<LaunchOptions> Prepare(const Options& options) {
   return launch;
 }
 
-// What the run came to: from the journal, which holds all that counts once the processes are gone.
-// `took`: absent for a run of earlier on.
-absl::StatusOr<RunSummary> Summarize(const std::string& state_dir,
-                                     std::optional<absl::Duration> took) {
-  const Source source = {.coordinator = "", .state_dir = state_dir};
-  RunSummary summary;
-  ASSIGN_OR_RETURN(summary.status, LoadStatus(source));
-  ASSIGN_OR_RETURN(const std::vector<v1::Round> rounds, LoadRounds(source, 0));
-  summary.rounds = static_cast<uint64_t>(
-      std::count_if(rounds.begin(), rounds.end(), [](const v1::Round& r) { return !r.undone(); }));
-  summary.seconds = took ? absl::ToDoubleSeconds(*took) : summary.status.seconds();
-  summary.state_dir = state_dir;
-  if (!summary.status.checkpoint().empty()) {
-    summary.model_path = state_dir + "/model.safetensors";
-    RETURN_IF_ERROR(ExportModel(state_dir, std::nullopt, summary.model_path));
-  }
-  return summary;
-}
-
 absl::StatusOr<int> RunJob(const Options& options) {
   const absl::Time start = absl::Now();
   ASSIGN_OR_RETURN(LaunchOptions launch, Prepare(options));
@@ -131,9 +109,9 @@ absl::StatusOr<int> RunJob(const Options& options) {
   RETURN_IF_ERROR(exit_code.status());
   // It refused, and has said why; what the directory holds is another run's.
   if (!launcher->listened() && *exit_code != kExitDone) return *exit_code;
-  std::optional<absl::Duration> took;
-  if (launcher->listened()) took = absl::Now() - start;
-  const absl::StatusOr<RunSummary> summary = Summarize(state_dir, took);
+  std::optional<LaunchSpan> launched;
+  if (launcher->listened()) launched = {start, absl::Now()};
+  const absl::StatusOr<RunSummary> summary = SummarizeRun(state_dir, launched);
   if (!summary.ok()) {
     // A run that ended before its first record has nothing to sum up; its cause is told already.
     if (*exit_code != kExitDone) return *exit_code;

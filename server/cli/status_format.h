@@ -27,7 +27,7 @@ std::string ProgressLineText(const v1::Status& status);
 struct RunSummary {
   v1::Status status;       // After the end.
   uint64_t rounds = 0;     // Committed.
-  double seconds = 0;      // Of the launcher, start to end.
+  double seconds = 0;      // Of all lives, from the first one's start or order to the end.
   std::string model_path;  // The exported model; empty: none.
   std::string state_dir;
 };
