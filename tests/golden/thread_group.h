@@ -1,5 +1,5 @@
-// For tests: the members of a parallel job on the digits in one process, connected over loopback:
-// engine, optimizer, gradient reducer and residuals as a worker's loop has them.
+// For tests: the members of a job on the digits in one process, connected over loopback: engine,
+// optimizer, reductions and residuals as a worker's loop has them.
 #ifndef RONDO_TESTS_GOLDEN_THREAD_GROUP_H_
 #define RONDO_TESTS_GOLDEN_THREAD_GROUP_H_
 
@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/clock.h"
 #include "common/status_macros.h"
 #include "common/status_matchers.h"
 #include "kernels/span.h"
@@ -33,6 +35,7 @@
 #include "worker/engine/optimizer.h"
 #include "worker/runtime/error_feedback.h"
 #include "worker/runtime/gradient_reducer.h"
+#include "worker/runtime/local_reduce.h"
 #include "worker/runtime/mean_step.h"
 #include "worker/runtime/member_state.h"
 
@@ -64,7 +67,7 @@ class GroupMember {
         sampler_(
             std::move(Sampler::Create(Runs(golden, rank, samples), golden.steps, orders)).value()) {
     worker::Order order;
-    order.mode = worker::Mode::kParallel;
+    order.mode = golden.parallel ? worker::Mode::kParallel : worker::Mode::kLocal;
     order.collective = golden.density > 0 ? worker::Collective::kSparse : worker::Collective::kRing;
     order.density = golden.density;
     EXPECT_OK(state_.feedback().BeginOrder(order));
@@ -91,6 +94,24 @@ class GroupMember {
                     absl::Seconds(60), group)
             .status());
     return worker::StepWithMean(rate, &reducer_, &state_);
+  }
+
+  // A local round: what its steps change, they change in this member alone.
+  void BeginLocalRound() { state_.KeepBase(); }
+  void StepAlone(double rate) {
+    EXPECT_OK(state_.optimizer().Step(engine().parameters(), engine().gradients(), rate,
+                                      engine().has_gradient()));
+  }
+  // All members have the same weight.
+  absl::Status ReduceLocalRound(uint64_t round, Clock* clock, Communicator* group) {
+    worker::Reduce reduce;
+    reduce.round = {round};
+    for (int rank = 0; rank < group->size(); ++rank) {
+      reduce.contributors.push_back({static_cast<uint32_t>(rank), 1});
+    }
+    RETURN_IF_ERROR(worker::ReduceLocal(reduce, absl::Seconds(60), clock, group, &state_).status());
+    state_.CommitAll();
+    return absl::OkStatus();
   }
 
  private:
@@ -145,20 +166,10 @@ class ThreadGroup {
   GroupMember& member(int64_t rank) { return *members_[static_cast<size_t>(rank)]; }
 
   // Returns the mean over steps and members of the batch loss. Without feedback residuals are
-  // dropped after each step.
+  // dropped after each reduction.
   double RunRound(int64_t start, int64_t length, bool feedback = true) {
-    double losses = 0;
-    for (int64_t step = start; step < start + length; ++step) {
-      for (const auto& member : members_) losses += member->ComputeGradient(*train_, step);
-      const auto statuses = network_->Run([&](Communicator& group) {
-        return member(group.rank()).ReduceAndStep(step, GoldenRate(golden_, step), &group);
-      });
-      for (const absl::Status& status : statuses) EXPECT_OK(status);
-      for (const auto& member : members_) {
-        const DeviceSpan<float> residual = member->feedback().residual();
-        if (!feedback) std::fill(residual.data, residual.data + residual.size, 0.0f);
-      }
-    }
+    const double losses = golden_.parallel ? RunParallelRound(start, length, feedback)
+                                           : RunLocalRound(start, length, feedback);
     return losses / static_cast<double>(length * golden_.workers);
   }
 
@@ -186,11 +197,53 @@ class ThreadGroup {
   }
 
  private:
+  double RunParallelRound(int64_t start, int64_t length, bool feedback) {
+    double losses = 0;
+    for (int64_t step = start; step < start + length; ++step) {
+      for (const auto& member : members_) losses += member->ComputeGradient(*train_, step);
+      RunOnEach([&](Communicator& group) {
+        return member(group.rank()).ReduceAndStep(step, GoldenRate(golden_, step), &group);
+      });
+      if (!feedback) DropResiduals();
+    }
+    return losses;
+  }
+
+  double RunLocalRound(int64_t start, int64_t length, bool feedback) {
+    double losses = 0;
+    for (const auto& member : members_) {
+      member->BeginLocalRound();
+      for (int64_t step = start; step < start + length; ++step) {
+        losses += member->ComputeGradient(*train_, step);
+        member->StepAlone(GoldenRate(golden_, step));
+      }
+    }
+    ++local_rounds_;
+    RunOnEach([&](Communicator& group) {
+      return member(group.rank()).ReduceLocalRound(local_rounds_, &clock_, &group);
+    });
+    if (!feedback) DropResiduals();
+    return losses;
+  }
+
+  void RunOnEach(const std::function<absl::Status(Communicator&)>& collective) {
+    for (const absl::Status& status : network_->Run(collective)) EXPECT_OK(status);
+  }
+
+  void DropResiduals() {
+    for (const auto& member : members_) {
+      const DeviceSpan<float> residual = member->feedback().residual();
+      std::fill(residual.data, residual.data + residual.size, 0.0f);
+    }
+  }
+
   const GoldenCase& golden_;
   const std::unique_ptr<Dataset> train_;
   EpochOrders orders_;
   const std::unique_ptr<LoopbackGroup> network_;
   std::vector<std::unique_ptr<GroupMember>> members_;
+  FakeClock clock_;
+  uint64_t local_rounds_ = 0;
 };
 
 }  // namespace rondo
