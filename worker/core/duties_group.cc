@@ -2,28 +2,9 @@
 #include <algorithm>
 
 #include "worker/core/duties.h"
+#include "worker/core/state_need.h"
 
 namespace rondo::worker {
-namespace {
-
-// Whoever needs these takes another state than its own, and so cannot go on with its order.
-bool ReplacesState(StateNeed need) {
-  switch (need) {
-    case StateNeed::kInitial:
-    case StateNeed::kAll:
-    case StateNeed::kValues:
-    case StateNeed::kFile:
-    case StateNeed::kPartial:
-      return true;
-    case StateNeed::kHolds:
-    case StateNeed::kStep:
-    case StateNeed::kMoments:
-      return false;
-  }
-  return true;
-}
-
-}  // namespace
 
 void Duties::Handle(const Assemble& assemble, Outcome* out) {
   if (assemble.group <= newest_group_) return;  // A duplicate, or of a group that is over.

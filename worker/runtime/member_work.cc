@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/status_macros.h"
+#include "worker/core/state_need.h"
 #include "worker/engine/layout.h"
 #include "worker/runtime/costs.h"
 #include "worker/runtime/error_feedback.h"
@@ -33,24 +34,6 @@ class Busy {
  private:
   const MemberParts& parts_;
 };
-
-// Rule 9: it takes a state that it has not come to by itself. One that reads its own files finds
-// its residual there, or none.
-bool StartsWithoutResidual(StateNeed need) {
-  switch (need) {
-    case StateNeed::kInitial:
-    case StateNeed::kAll:
-    case StateNeed::kValues:
-    case StateNeed::kFile:
-    case StateNeed::kPartial:
-      return true;
-    case StateNeed::kHolds:
-    case StateNeed::kStep:
-    case StateNeed::kMoments:
-      return false;
-  }
-  return true;
-}
 
 Failed MakeFailed(GroupId group, const absl::Status& status) {
   Failed failed;
@@ -174,7 +157,7 @@ absl::Status MemberWork::MakeState(const Assemble& assemble, StateNeed need) {
     state_->RestoreBase();
     partial_.reset();
   }
-  if (StartsWithoutResidual(need)) state_->feedback().Forget();
+  if (ReplacesState(need)) state_->feedback().Forget();
   const bool begins = need == StateNeed::kPartial && !assemble.round;
   if ((need == StateNeed::kInitial || begins) && !pristine_) {
     if (const auto problem = Load(prepare_)) return absl::InternalError(problem->text);
