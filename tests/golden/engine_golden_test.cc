@@ -3,8 +3,6 @@
 // distributed.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,11 +14,11 @@
 #include "kernels/norm.h"
 #include "kernels/span.h"
 #include "tests/golden/golden_case.h"
+#include "tests/golden/golden_digits.h"
 #include "worker/core/permutation.h"
 #include "worker/core/sampler.h"
 #include "worker/data/batch.h"
 #include "worker/data/dataset.h"
-#include "worker/data/idx.h"
 #include "worker/engine/create_engine.h"
 #include "worker/engine/engine.h"
 #include "worker/engine/optimizer.h"
@@ -28,15 +26,8 @@
 namespace rondo {
 namespace {
 
-constexpr char kDigits[] = "deploy/jobs/digits/";
 constexpr char kCases[] = "tests/golden/public";
 constexpr char kMlpScript[] = "tests/golden/mlp.pt";
-
-std::unique_ptr<Dataset> OpenDigits(const std::string& split, double divisor) {
-  return std::move(OpenIdxDataset(kDigits + split + "-images-idx3-ubyte",
-                                  kDigits + split + "-labels-idx1-ubyte", divisor))
-      .value();
-}
 
 std::vector<float> Copy(DeviceSpan<float> span) { return {span.data, span.data + span.size}; }
 
@@ -60,7 +51,8 @@ class Group {
       member.optimizer =
           std::move(Optimizer::Create(golden.optimizer, member.engine->layout())).value();
       member.sampler = std::make_unique<Sampler>(
-          std::move(Sampler::Create(Runs(rank), golden.steps, &orders_)).value());
+          std::move(Sampler::Create(RunsOf(golden, rank, train_->size()), golden.steps, &orders_))
+              .value());
       members_.push_back(std::move(member));
     }
   }
@@ -82,20 +74,6 @@ class Group {
   }
 
  private:
-  std::vector<SampleRun> Runs(int64_t rank) const {
-    const int64_t global = golden_.workers * golden_.batch_per_worker;
-    const int64_t steps_an_epoch = train_->size() / global;
-    std::vector<SampleRun> runs;
-    for (int64_t step = 0; step < golden_.steps; step += steps_an_epoch)
-      runs.push_back({.epoch = step / steps_an_epoch,
-                      .first_position = rank,
-                      .count = golden_.batch_per_worker,
-                      .stride = golden_.workers,
-                      .steps = std::min(steps_an_epoch, golden_.steps - step),
-                      .advance = global});
-    return runs;
-  }
-
   double ComputeGradient(int64_t step, Member* member) {
     StepSamples samples = member->sampler->Samples(step);
     train_->Load(samples.samples, &member->batch);
@@ -121,14 +99,6 @@ class Group {
   std::vector<Member> members_;
 };
 
-EngineOptions Options(const GoldenCase& golden) {
-  return {.model = golden.model == "mlp" ? ModelKind::kMlp : ModelKind::kConvnet,
-          .layers = {64, 128, 64, 10},
-          .seed = golden.seed,
-          .input_shape = {1, 8, 8},
-          .class_count = 10};
-}
-
 void ExpectGoldenRounds(const GoldenCase& golden, Group* group) {
   int64_t start = 0;
   for (size_t round = 0; round < golden.starts.size(); ++round) {
@@ -147,29 +117,11 @@ void ExpectGoldenRounds(const GoldenCase& golden, Group* group) {
   EXPECT_EQ(start, golden.steps);
 }
 
-void ExpectGoldenEnd(const GoldenCase& golden, Engine* engine) {
-  ASSERT_OK_AND_ASSIGN(const std::vector<float> init, LoadFlat(golden.init_path));
-  ASSERT_OK_AND_ASSIGN(const std::vector<float> reference, LoadFlat(golden.final_path));
-  EXPECT_LE(ParameterDifference(Copy(engine->parameters()), reference, init),
-            golden.tolerance.final_params);
-  const std::unique_ptr<Dataset> test = OpenDigits("test", golden.pixel_divisor);
-  std::vector<int64_t> all(static_cast<size_t>(test->size()));
-  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
-  Batch batch;
-  test->Load(all, &batch);
-  ASSERT_OK_AND_ASSIGN(const Evaluation evaluation, engine->Evaluate(batch));
-  const auto count = static_cast<double>(evaluation.count);
-  EXPECT_LE(RelativeDifference(evaluation.loss_sum / count, golden.test_loss),
-            golden.tolerance.test_loss);
-  EXPECT_LE(std::abs(static_cast<double>(evaluation.correct) / count - golden.test_accuracy),
-            golden.tolerance.test_accuracy);
-}
-
 class EngineGoldenTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(EngineGoldenTest, FollowsPyTorchsTrajectory) {
   ASSERT_OK_AND_ASSIGN(const GoldenCase golden, LoadGoldenCase(kCases, GetParam()));
-  Group group(golden, Options(golden));
+  Group group(golden, OptionsOf(golden));
   ExpectGoldenRounds(golden, &group);
   ExpectGoldenEnd(golden, &group.engine());
 }
@@ -177,7 +129,7 @@ TEST_P(EngineGoldenTest, FollowsPyTorchsTrajectory) {
 TEST_P(EngineGoldenTest, TheSeedGivesPyTorchsInitialValuesBitForBit) {
   ASSERT_OK_AND_ASSIGN(const GoldenCase golden, LoadGoldenCase(kCases, GetParam()));
   ASSERT_OK_AND_ASSIGN(const std::vector<float> init, LoadFlat(golden.init_path));
-  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Engine> engine, CreateEngine(Options(golden)));
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Engine> engine, CreateEngine(OptionsOf(golden)));
   EXPECT_EQ(Copy(engine->parameters()), init);
 }
 
@@ -186,12 +138,13 @@ INSTANTIATE_TEST_SUITE_P(Case, EngineGoldenTest, testing::Values("p1", "q1", "q2
 
 TEST(TorchScriptGoldenTest, ACopyOfTheMlpFollowsTheSameTrajectory) {
   ASSERT_OK_AND_ASSIGN(const GoldenCase golden, LoadGoldenCase(kCases, "q1"));
-  EngineOptions options = Options(golden);
+  EngineOptions options = OptionsOf(golden);
   options.model = ModelKind::kTorchScript;
   options.torchscript_path = kMlpScript;
   options.init_path = golden.init_path;
   Group group(golden, options);
-  EXPECT_EQ(group.engine().layout().Hash(), CreateEngine(Options(golden)).value()->layout().Hash());
+  EXPECT_EQ(group.engine().layout().Hash(),
+            CreateEngine(OptionsOf(golden)).value()->layout().Hash());
   ExpectGoldenRounds(golden, &group);
   ExpectGoldenEnd(golden, &group.engine());
 }

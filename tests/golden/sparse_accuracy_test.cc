@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/golden/golden_case.h"
+#include "tests/golden/golden_digits.h"
 #include "tests/golden/thread_group.h"
 
 namespace rondo {
@@ -50,7 +51,7 @@ double MeanAccuracy(const Training& training, double density, bool feedback) {
     for (int64_t step = 0; step < training.steps; step += training.round) {
       group.RunRound(step, training.round, feedback);
     }
-    const Evaluation evaluation = group.Evaluate();
+    const Evaluation evaluation = EvaluateOnTest(job, &group.member(0).engine());
     sum += static_cast<double>(evaluation.correct) / static_cast<double>(evaluation.count);
   }
   return sum / kSeeds;

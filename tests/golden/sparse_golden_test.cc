@@ -2,13 +2,13 @@
 // feedback training falls behind.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <string>
 #include <vector>
 
 #include "common/status_matchers.h"
 #include "kernels/norm.h"
 #include "tests/golden/golden_case.h"
+#include "tests/golden/golden_digits.h"
 #include "tests/golden/thread_group.h"
 
 namespace rondo {
@@ -29,26 +29,13 @@ void ExpectGoldenRounds(const GoldenCase& golden, ThreadGroup* group) {
   }
 }
 
-void ExpectGoldenEnd(const GoldenCase& golden, ThreadGroup* group) {
-  ASSERT_OK_AND_ASSIGN(const std::vector<float> init, LoadFlat(golden.init_path));
-  ASSERT_OK_AND_ASSIGN(const std::vector<float> expected, LoadFlat(golden.final_path));
-  EXPECT_LE(ParameterDifference(group->Parameters(0), expected, init),
-            golden.tolerance.final_params);
-  const Evaluation evaluation = group->Evaluate();
-  const auto count = static_cast<double>(evaluation.count);
-  EXPECT_LE(RelativeDifference(evaluation.loss_sum / count, golden.test_loss),
-            golden.tolerance.test_loss);
-  EXPECT_LE(std::abs(static_cast<double>(evaluation.correct) / count - golden.test_accuracy),
-            golden.tolerance.test_accuracy);
-}
-
 class SparseGoldenTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(SparseGoldenTest, FollowsPyTorchsTrajectoryWithTheSameBitsOnEveryMember) {
   ASSERT_OK_AND_ASSIGN(const GoldenCase golden, LoadGoldenCase(kCases, GetParam()));
   ThreadGroup group(golden);
   ExpectGoldenRounds(golden, &group);
-  ExpectGoldenEnd(golden, &group);
+  ExpectGoldenEnd(golden, &group.member(0).engine());
   for (int64_t rank = 1; rank < golden.workers; ++rank) {
     EXPECT_EQ(group.Parameters(rank), group.Parameters(0));
   }

@@ -21,6 +21,7 @@
 #include "common/status_matchers.h"
 #include "kernels/span.h"
 #include "tests/golden/golden_case.h"
+#include "tests/golden/golden_digits.h"
 #include "worker/collectives/communicator.h"
 #include "worker/collectives/tcp/loopback_group.h"
 #include "worker/core/messages.h"
@@ -28,7 +29,6 @@
 #include "worker/core/sampler.h"
 #include "worker/data/batch.h"
 #include "worker/data/dataset.h"
-#include "worker/data/idx.h"
 #include "worker/engine/create_engine.h"
 #include "worker/engine/engine.h"
 #include "worker/engine/layout.h"
@@ -41,31 +41,13 @@
 
 namespace rondo {
 
-inline constexpr char kDigits[] = "deploy/jobs/digits/";
-
-inline std::unique_ptr<Dataset> OpenDigits(const std::string& split, double divisor) {
-  return std::move(OpenIdxDataset(kDigits + split + "-images-idx3-ubyte",
-                                  kDigits + split + "-labels-idx1-ubyte", divisor))
-      .value();
-}
-
-inline EngineOptions OptionsOf(const GoldenCase& golden) {
-  EngineOptions options{.model = golden.model == "mlp" ? ModelKind::kMlp : ModelKind::kConvnet,
-                        .layers = {64, 128, 64, 10},
-                        .seed = golden.seed,
-                        .input_shape = {1, 8, 8},
-                        .class_count = 10};
-  options.init_path = golden.init_path;
-  return options;
-}
-
 class GroupMember {
  public:
   GroupMember(const GoldenCase& golden, int64_t rank, int64_t samples, EpochOrders* orders)
       : state_(Make(golden), Optimize(golden), StatePolicy::kLocal),
         reducer_(state_.engine().parameters().size, Ends(), &state_.feedback()),
-        sampler_(
-            std::move(Sampler::Create(Runs(golden, rank, samples), golden.steps, orders)).value()) {
+        sampler_(std::move(Sampler::Create(RunsOf(golden, rank, samples), golden.steps, orders))
+                     .value()) {
     worker::Order order;
     order.mode = golden.parallel ? worker::Mode::kParallel : worker::Mode::kLocal;
     order.collective = golden.density > 0 ? worker::Collective::kSparse : worker::Collective::kRing;
@@ -116,7 +98,9 @@ class GroupMember {
 
  private:
   static std::unique_ptr<Engine> Make(const GoldenCase& golden) {
-    return std::move(CreateEngine(OptionsOf(golden))).value();
+    EngineOptions options = OptionsOf(golden);
+    options.init_path = golden.init_path;
+    return std::move(CreateEngine(options)).value();
   }
   static std::unique_ptr<Optimizer> Optimize(const GoldenCase& golden) {
     return std::move(Optimizer::Create(golden.optimizer, Make(golden)->layout())).value();
@@ -128,21 +112,6 @@ class GroupMember {
     }
     return ends;
   }
-  static std::vector<SampleRun> Runs(const GoldenCase& golden, int64_t rank, int64_t samples) {
-    const int64_t global = golden.workers * golden.batch_per_worker;
-    const int64_t steps_an_epoch = samples / global;
-    std::vector<SampleRun> runs;
-    for (int64_t step = 0; step < golden.steps; step += steps_an_epoch) {
-      runs.push_back({.epoch = step / steps_an_epoch,
-                      .first_position = rank,
-                      .count = golden.batch_per_worker,
-                      .stride = golden.workers,
-                      .steps = std::min(steps_an_epoch, golden.steps - step),
-                      .advance = global});
-    }
-    return runs;
-  }
-
   worker::MemberState state_;
   worker::GradientReducer reducer_;
   Sampler sampler_;
@@ -182,18 +151,6 @@ class ThreadGroup {
   std::vector<float> Parameters(int64_t rank) {
     const DeviceSpan<float> span = member(rank).engine().parameters();
     return {span.data, span.data + span.size};
-  }
-
-  // Of the test split.
-  Evaluation Evaluate() {
-    const std::unique_ptr<Dataset> test = OpenDigits("test", golden_.pixel_divisor);
-    std::vector<int64_t> all(static_cast<size_t>(test->size()));
-    for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
-    Batch batch;
-    test->Load(all, &batch);
-    const absl::StatusOr<Evaluation> evaluation = member(0).engine().Evaluate(batch);
-    EXPECT_OK(evaluation);
-    return *evaluation;
   }
 
  private:
