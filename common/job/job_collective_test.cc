@@ -31,6 +31,16 @@ TEST(JobCollectiveTest, TakesSparseCollectives) {
   EXPECT_EQ(gather.collective().kind(), v1::COLLECTIVE_KIND_TOPK_GATHER);
 }
 
+TEST(JobCollectiveTest, OfAMistypedCollectiveNothingElseIsCalledWrong) {
+  for (const char* keys : {"kind: spars", "kind: Sparse, density: 0.01",
+                           "kind: spars, density: 0.01, select: threshold, warmup_steps: 9, "
+                           "warmup_density: 0.25"}) {
+    const ParsedJob parsed = ParseJob(JobWith("kind: ring", keys));
+    ASSERT_EQ(parsed.errors.size(), 1u) << FormatDiagnostics(keys, parsed.errors);
+    EXPECT_EQ(parsed.errors[0].key, "collective.kind");
+  }
+}
+
 TEST(JobCollectiveTest, WarnsWhereSparseDoesNotPay) {
   const ParsedJob dense = ParseJob(JobWith("kind: ring", "kind: sparse, density: 0.5"));
   ASSERT_EQ(dense.warnings.size(), 1u);

@@ -82,18 +82,21 @@ void ReadDensityWarmUp(Section& section, v1::Collective* collective) {
 
 void ReadCollective(Section& root, ReadLog* log, v1::Collective* collective) {
   Section section(root.Map("collective"), "collective", log);
-  collective->set_kind(
-      section
-          .Word<v1::CollectiveKind>("kind", {{"ring", v1::COLLECTIVE_KIND_RING},
-                                             {"sparse", v1::COLLECTIVE_KIND_SPARSE},
-                                             {"auto", v1::COLLECTIVE_KIND_AUTO},
-                                             {"topk_gather", v1::COLLECTIVE_KIND_TOPK_GATHER}})
-          .value_or(v1::COLLECTIVE_KIND_RING));
+  const auto kind =
+      section.Word<v1::CollectiveKind>("kind", {{"ring", v1::COLLECTIVE_KIND_RING},
+                                                {"sparse", v1::COLLECTIVE_KIND_SPARSE},
+                                                {"auto", v1::COLLECTIVE_KIND_AUTO},
+                                                {"topk_gather", v1::COLLECTIVE_KIND_TOPK_GATHER}});
+  // Of a kind that cannot be read nothing is known to be superfluous or missing: as sparse, but for
+  // what may be missing.
+  const bool unknown = !kind && section.Has("kind");
+  collective->set_kind(unknown ? v1::COLLECTIVE_KIND_SPARSE
+                               : kind.value_or(v1::COLLECTIVE_KIND_RING));
   const bool ring = collective->kind() == v1::COLLECTIVE_KIND_RING;
   const bool gather = collective->kind() == v1::COLLECTIVE_KIND_TOPK_GATHER;
   const auto density = section.Real("density", {.min = 0, .above_min = true, .max = 1});
   collective->set_density(ValueIfUsed(section, "density", density, 0.0, !ring, "kind: ring"));
-  if (!ring) section.Require("density", "density: SHARE (the selected share, as 0.01)");
+  if (!ring && !unknown) section.Require("density", "density: SHARE (the selected share, as 0.01)");
   if (collective->density() > kDenseWins) {
     section.Warn("density",
                  "an entry is an index and a value, and travels twice: above about a third of the "

@@ -67,6 +67,18 @@ void ResolveSteps(ParsedJob* parsed) {
   }
 }
 
+// A density that never comes down to its value is not what was meant by it.
+void CheckDensityWarmUp(ParsedJob* parsed) {
+  const int64_t warmup = parsed->job.collective().warmup_steps();
+  const int64_t steps = parsed->job.resolved().steps();
+  if (steps == 0 || warmup < steps) return;
+  const auto found = parsed->positions.find("collective.warmup_steps");
+  parsed->warnings.push_back(
+      {found == parsed->positions.end() ? Position{} : found->second, "collective.warmup_steps",
+       fmt::format("the run has {} steps and ends before the density has come down to {}", steps,
+                   parsed->job.collective().density())});
+}
+
 void CheckInputs(ParsedJob* parsed, const DataSize& train) {
   int64_t width = 1;
   for (int64_t d : train.shape) width *= d;
@@ -100,6 +112,7 @@ void ResolveJob(const DataSizes& sizes, ParsedJob* parsed) {
     CheckInputs(parsed, sizes.train);
   }
   ResolveSteps(parsed);
+  CheckDensityWarmUp(parsed);
 }
 
 }  // namespace rondo

@@ -50,6 +50,15 @@ TEST(ResolveTest, ABatchPerWorkerVariesWithTheMembersOtherwise) {
   EXPECT_EQ(parsed.job.resolved().steps_per_epoch(), 0);
 }
 
+TEST(ResolveTest, WarnsOfADensityThatNeverComesDown) {
+  const std::string sparse = "kind: sparse, density: 0.01, warmup_density: 0.25, warmup_steps: ";
+  EXPECT_TRUE(Resolved("kind: ring", sparse + "459", kDigits).warnings.empty());
+  const ParsedJob parsed = Resolved("kind: ring", sparse + "460", kDigits);
+  ASSERT_EQ(parsed.warnings.size(), 1u);
+  EXPECT_EQ(parsed.warnings[0].key, "collective.warmup_steps");
+  EXPECT_GT(parsed.warnings[0].position.line, 1);
+}
+
 TEST(ResolveTest, StepsNeedNoData) {
   ParsedJob parsed = ParseJob(JobWith("epochs: 20, peak: 0.1", "steps: 77, peak: 0.1"));
   parsed.job.clear_evaluate();
