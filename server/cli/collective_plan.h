@@ -26,6 +26,7 @@ struct CollectivePlan {
 // Bytes that one of `workers` sends.
 struct PlannedBytes {
   int64_t sync = 0;                  // By the job's collective, at the density after a warm-up.
+  int64_t entries = 0;               // The part of `sync` that is entries; dense: 0.
   int64_t dense = 0;                 // The same by the ring.
   int64_t total = 0;                 // Over the run, warm-up included.
   std::optional<int64_t> most = {};  // Sparse: no sync sends more, whatever the data.
@@ -36,7 +37,7 @@ PlannedBytes BytesOf(const CollectivePlan& plan, int64_t workers, int64_t parame
                      const PolicyConfig& policy, const ScheduleConfig& schedule);
 
 // collective, density, entries, and with `parameters` known links: [{mbits, dense_seconds,
-// sparse_seconds, pays_from_workers}], pays_up_to_mbits. Null where unknown, or where sparse never
+// sparse_seconds, pays_from_workers, pays_to_workers}], pays_up_to_mbits. Null where unknown, or where sparse never
 // pays; the links are absent without a density. These names stay.
 void AddCollectiveJson(const CollectivePlan& plan, int64_t workers,
                        std::optional<int64_t> parameters, nlohmann::ordered_json* json);

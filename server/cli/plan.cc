@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
 #include "common/job/data_size.h"
 #include "common/job/diagnostic.h"
@@ -36,6 +37,13 @@ absl::Status Resolve(const PlanOptions& options, const std::string& files_dir, P
   ResolveJob(sizes.ok() ? *sizes : DataSizes{}, parsed);
   if (!sizes.ok() && !parsed->errors.empty()) return sizes.status();
   return CheckParsed(options.job_file, *parsed);
+}
+
+// For a flag whose value is a share: empty, or what is wrong with it.
+std::string CheckDensity(const std::string& text) {
+  double density = 0;
+  if (absl::SimpleAtod(text, &density) && density > 0 && density <= 1) return "";
+  return fmt::format("'{}' is no number greater than 0 up to 1", text);
 }
 
 // Vectors that the optimizer keeps beside the parameters.
@@ -113,7 +121,7 @@ void AddPlanVerb(CLI::App& app, int* exit_code) {
       ->check(CLI::Range(0.0, 1e9));
   verb->add_option("--density", plan.density,
                    "Compare dense and sparse at this density (the job's)")
-      ->check(CLI::Range(1e-12, 1.0));
+      ->check(CheckDensity);
   verb->add_option("--link", plan.link_mbits,
                    "Mbit/s of each worker's link, to compare; several may be given "
                    "(100 1000 10000)")

@@ -99,9 +99,14 @@ std::string BytesLines(const PlanView& view) {
   const auto text = [](int64_t count) { return BytesText(static_cast<uint64_t>(count)); };
   std::string lines = fmt::format("bytes        {} a sync sent by each of {} ({} parameters)\n",
                                   text(bytes->sync), Workers(view), *view.parameters);
+  if (bytes->entries > 0) {
+    lines += fmt::format("             {} of them entries, the rest integers; dense: {}\n",
+                         text(bytes->entries), text(bytes->dense));
+  }
   if (bytes->most) {
-    lines += fmt::format("             never more than {}; dense: {}\n", text(*bytes->most),
-                         text(bytes->dense));
+    lines += fmt::format(
+        "             never more than {}{}\n", text(*bytes->most),
+        view.collective.config.warmup_steps > 0 ? ", as its density's warm-up begins" : "");
   }
   return lines + fmt::format("             {} in all by each; parallel: {}\n", text(bytes->total),
                              text(bytes->dense * view.plan.steps));
@@ -145,11 +150,13 @@ nlohmann::ordered_json PlanJson(const PlanView& view) {
   json["lengths_rle"] = std::move(lengths);
   json["bytes_per_sync"] = nullptr;
   json["bytes_per_sync_dense"] = nullptr;
+  json["bytes_per_sync_entries"] = nullptr;
   json["bytes_per_sync_most"] = nullptr;
   json["bytes_total"] = nullptr;
   if (const auto bytes = Bytes(view)) {
     json["bytes_per_sync"] = bytes->sync;
     json["bytes_per_sync_dense"] = bytes->dense;
+    json["bytes_per_sync_entries"] = bytes->entries;
     if (bytes->most) json["bytes_per_sync_most"] = *bytes->most;
     json["bytes_total"] = bytes->total;
   }

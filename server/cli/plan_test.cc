@@ -13,6 +13,7 @@
 #include "common/status_matchers.h"
 #include "server/cli/exit_code.h"
 #include "server/cli/plan_format.h"
+#include "server/core/control_bytes.h"
 
 namespace rondo::cli {
 namespace {
@@ -72,8 +73,8 @@ TEST(PlanTest, ItsJsonHasExactlyTheStableNames) {
   EXPECT_EQ(names, (std::vector<std::string>{
                        "steps", "rounds", "syncs", "percent_of_parallel", "longest_round",
                        "checksum", "lengths_rle", "bytes_per_sync", "bytes_per_sync_dense",
-                       "bytes_per_sync_most", "bytes_total", "collective", "density", "entries",
-                       "partials", "partial_bytes", "predicted_seconds"}));
+                       "bytes_per_sync_entries", "bytes_per_sync_most", "bytes_total", "collective",
+                       "density", "entries", "partials", "partial_bytes", "predicted_seconds"}));
   EXPECT_EQ(json["predicted_seconds"].get<double>(), 460 * 0.5 + json["syncs"].get<double>() * 2.0);
 }
 
@@ -84,24 +85,48 @@ std::string SparseJob(const std::string& name, const std::string& collective) {
                             "collective: " + collective + "\n");
 }
 
-TEST(PlanTest, ASparseJobSendsFourSharesOfItsEntries) {
+TEST(PlanTest, ASparseJobSendsFourSharesOfItsEntriesAndTheIntegersThatSteerIt) {
   const std::string job = SparseJob("sparse.yaml", "{kind: sparse, density: 0.01}");
   const PlanView view = PlanOf({.job_file = job, .workers = 4, .parameters = 100'000});
   const nlohmann::json json = PlanJson(view);
+  const int64_t integers = SparseControlBytesPerSync(4, 100'000);
   EXPECT_EQ(json["entries"], 1000);
-  EXPECT_EQ(json["bytes_per_sync"], 4 * 3 * 1000);
-  EXPECT_EQ(json["bytes_per_sync_most"], 6 * 4 * 1000);
+  EXPECT_EQ(json["bytes_per_sync"], 4 * 3 * 1000 + integers);
+  EXPECT_EQ(json["bytes_per_sync_entries"], 4 * 3 * 1000);
+  EXPECT_EQ(json["bytes_per_sync_most"], 6 * 4 * 1000 + SparseControlBytesMost(4, 100'000));
   EXPECT_EQ(json["bytes_per_sync_dense"], 2 * 3 * 100'000);
-  EXPECT_EQ(json["bytes_total"], 10 * 4 * 3 * 1000);
+  EXPECT_EQ(json["bytes_total"], 10 * (4 * 3 * 1000 + integers));
   EXPECT_EQ(json["collective"], "sparse");
+  EXPECT_NE(PlanText(view, true).find("12.0 kB of them entries"), std::string::npos)
+      << PlanText(view, true);
 }
 
-TEST(PlanTest, TheDensitysWarmUpIsInTheTotal) {
+TEST(PlanTest, TheDensitysWarmUpIsInTheTotalAndInTheMost) {
   const std::string job = SparseJob(
       "warm.yaml", "{kind: sparse, density: 0.01, warmup_steps: 20, warmup_density: 0.04}");
   const PlanView view = PlanOf({.job_file = job, .workers = 2, .parameters = 100'000});
+  const nlohmann::json json = PlanJson(view);
   // 4,000 entries in the first round, 2,000 in the second, 1,000 in eight.
-  EXPECT_EQ(PlanJson(view)["bytes_total"], 8 * (4000 + 2000 + 8 * 1000));
+  EXPECT_EQ(json["bytes_total"],
+            8 * (4000 + 2000 + 8 * 1000) + 10 * SparseControlBytesPerSync(2, 100'000));
+  EXPECT_EQ(json["bytes_per_sync_most"], 6 * 4 * 4000 + SparseControlBytesMost(2, 100'000));
+}
+
+TEST(PlanTest, NeverSaysThatSparsePaysWithANumberOfWorkersWhereTheTableSaysOtherwise) {
+  PlanOptions options = {.job_file = kDigits + "digits.yaml", .density = 0.01};
+  for (int64_t workers = 2; workers <= 64; ++workers) {
+    options.workers = workers;
+    const nlohmann::json json = PlanJson(PlanOf(options));
+    for (const nlohmann::json& link : json["links"]) {
+      if (link["sparse_seconds"] >= link["dense_seconds"]) continue;
+      ASSERT_FALSE(link["pays_from_workers"].is_null());
+      EXPECT_LE(link["pays_from_workers"], workers);
+      EXPECT_GE(link["pays_to_workers"].is_null() ? workers : link["pays_to_workers"].get<int>(),
+                workers);
+    }
+  }
+  options.workers = 1;
+  EXPECT_NE(PlanText(PlanOf(options), true).find("a sync by 1 worker:"), std::string::npos);
 }
 
 TEST(PlanTest, SaysFromWhichSizeAndUpToWhichSpeedSparsePays) {
@@ -115,6 +140,7 @@ TEST(PlanTest, SaysFromWhichSizeAndUpToWhichSpeedSparsePays) {
   EXPECT_EQ(json["links"][0]["mbits"], 100);
   EXPECT_EQ(json["links"][0]["pays_from_workers"], 2);
   EXPECT_LT(json["links"][0]["sparse_seconds"], json["links"][0]["dense_seconds"]);
+  EXPECT_TRUE(json["links"][0]["pays_to_workers"].is_null());
   EXPECT_TRUE(json["links"][1]["pays_from_workers"].is_null());
   EXPECT_GT(json["pays_up_to_mbits"], 1000);
   const std::string text = PlanText(view, true);
@@ -219,6 +245,11 @@ TEST(PlanVerbTest, EndsWithTheRightExitCode) {
   EXPECT_EQ(RunVerb({"plan"}), kExitUsage);
   EXPECT_EQ(RunVerb({"plan", kDigits + "digits.yaml", "--workers", "0"}), kExitUsage);
   EXPECT_EQ(RunVerb({"plan", kDigits + "digits.yaml", "--step-seconds", "-1"}), kExitUsage);
+  for (const char* density : {"0", "-1", "2", "nan", "1%", ""}) {
+    EXPECT_EQ(RunVerb({"plan", kDigits + "digits.yaml", "--density", density}), kExitUsage)
+        << density;
+  }
+  EXPECT_EQ(RunVerb({"plan", kDigits + "digits.yaml", "--ascii", "--density", "1e-13"}), kExitDone);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "common/density.h"
+#include "server/core/control_bytes.h"
 #include "server/core/plan.h"
 
 namespace rondo::server {
@@ -82,15 +83,29 @@ CollectiveDecision DecideCollective(const CollectiveConfig& config, const Collec
   return {chosen, chosen == Collective::kSparse ? config.density : 0};
 }
 
+int64_t EntryBytesPerSync(Collective kind, int64_t workers, int64_t parameters, double density) {
+  switch (kind) {
+    case Collective::kRing:
+    case Collective::kAuto:
+      return 0;
+    case Collective::kSparse:
+      return SparseBytesPerSync(workers, EntriesFor(parameters, density));
+    case Collective::kTopkGather:
+      return GatherBytesPerSync(workers, EntriesFor(parameters, density));
+  }
+  return 0;
+}
+
 int64_t BytesPerSync(Collective kind, int64_t workers, int64_t parameters, double density) {
+  const int64_t entries = EntryBytesPerSync(kind, workers, parameters, density);
   switch (kind) {
     case Collective::kRing:
     case Collective::kAuto:
       return RingBytesPerSync(workers, parameters);
     case Collective::kSparse:
-      return SparseBytesPerSync(workers, EntriesFor(parameters, density));
+      return entries + SparseControlBytesPerSync(workers, parameters);
     case Collective::kTopkGather:
-      return GatherBytesPerSync(workers, EntriesFor(parameters, density));
+      return entries + GatherControlBytesPerSync(workers);
   }
   return 0;
 }

@@ -62,8 +62,10 @@ struct CollectiveDecision {
 CollectiveDecision DecideCollective(const CollectiveConfig& config, const CollectiveTrials& trials,
                                     size_t members, uint64_t step);
 
-// What one of `workers` sends in one sync of `parameters` float32 values, in bytes (plan.h); of
-// kAuto by the ring, which comes first. `density`: of all kinds but kRing.
+// What one of `workers` sends in one sync of `parameters` float32 values, in bytes (plan.h,
+// control_bytes.h); of kAuto by the ring, which comes first. `density`: of all kinds but kRing.
+// The first: of that the sparse entries alone.
+int64_t EntryBytesPerSync(Collective kind, int64_t workers, int64_t parameters, double density);
 int64_t BytesPerSync(Collective kind, int64_t workers, int64_t parameters, double density);
 
 // Of kAuto, in words: what it measures, or has chosen and why. Else empty.

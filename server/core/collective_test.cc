@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "server/core/control_bytes.h"
+
 namespace rondo::server {
 namespace {
 
@@ -134,8 +136,10 @@ TEST(CollectiveTest, ASyncSendsWhatItsCollectiveSends) {
   constexpr int64_t kParameters = 10'000;
   EXPECT_EQ(BytesPerSync(Collective::kRing, 4, kParameters, 0), 60'000);
   EXPECT_EQ(BytesPerSync(Collective::kAuto, 4, kParameters, 0.01), 60'000);
-  EXPECT_EQ(BytesPerSync(Collective::kSparse, 4, kParameters, 0.01), 1200);
-  EXPECT_EQ(BytesPerSync(Collective::kTopkGather, 4, kParameters, 0.01), 2400);
+  EXPECT_EQ(BytesPerSync(Collective::kSparse, 4, kParameters, 0.01),
+            1200 + SparseControlBytesPerSync(4, kParameters));
+  EXPECT_EQ(BytesPerSync(Collective::kTopkGather, 4, kParameters, 0.01),
+            2400 + GatherControlBytesPerSync(4));
 }
 
 }  // namespace

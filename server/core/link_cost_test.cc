@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "server/core/control_bytes.h"
 #include "server/core/plan.h"
 
 namespace rondo {
@@ -35,24 +36,45 @@ TEST(LinkCostTest, OneMemberSendsNothing) {
 TEST(LinkCostTest, ASlowLinkIsBoundByItsBytes) {
   const LinkModel slow = {.bytes_per_second = 12.5e6, .message_seconds = 0, .select_seconds = 0.05};
   EXPECT_NEAR(RingSyncSeconds(8, kParameters, slow), 2 * 7.0 / 8 * 4 * 25e6 / 12.5e6, 1e-9);
-  EXPECT_NEAR(SparseSyncSeconds(8, kEntries, slow), 4 * 7.0 / 8 * 4 * 25e4 / 12.5e6 + 0.05, 1e-9);
+  const auto integers = static_cast<double>(SparseControlBytesInTurn(8));
+  EXPECT_NEAR(SparseSyncSeconds(8, kEntries, slow),
+              (4 * 7.0 / 8 * 4 * 25e4 + integers) / 12.5e6 + 0.05, 1e-9);
 }
 
 TEST(LinkCostTest, PaysWhereItSavesMoreThanItComputes) {
   const LinkModel slow = {.bytes_per_second = 12.5e6, .select_seconds = 0.05};
-  EXPECT_EQ(PaysFromWorkers(kParameters, kEntries, slow), 2);
+  const std::optional<PayingWorkers> always = PaysWithWorkers(kParameters, kEntries, slow);
+  ASSERT_TRUE(always.has_value());
+  EXPECT_EQ(always->from, 2);
+  EXPECT_EQ(always->to, std::nullopt);
   const LinkModel fast = {.bytes_per_second = 1e12, .select_seconds = 0.05};
-  EXPECT_EQ(PaysFromWorkers(kParameters, kEntries, fast), std::nullopt);
+  EXPECT_FALSE(PaysWithWorkers(kParameters, kEntries, fast).has_value());
   // In between it needs more members, whose rings send more.
   const LinkModel medium = {
       .bytes_per_second = 1.25e9, .message_seconds = 0, .select_seconds = 0.1};
-  const std::optional<int64_t> from = PaysFromWorkers(kParameters, kEntries, medium);
-  ASSERT_TRUE(from.has_value());
-  EXPECT_GT(*from, 2);
-  EXPECT_LT(SparseSyncSeconds(*from, kEntries, medium),
-            RingSyncSeconds(*from, kParameters, medium));
-  EXPECT_GE(SparseSyncSeconds(*from - 1, kEntries, medium),
-            RingSyncSeconds(*from - 1, kParameters, medium));
+  const std::optional<PayingWorkers> larger = PaysWithWorkers(kParameters, kEntries, medium);
+  ASSERT_TRUE(larger.has_value());
+  EXPECT_GT(larger->from, 2);
+  EXPECT_LT(SparseSyncSeconds(larger->from, kEntries, medium),
+            RingSyncSeconds(larger->from, kParameters, medium));
+  EXPECT_GE(SparseSyncSeconds(larger->from - 1, kEntries, medium),
+            RingSyncSeconds(larger->from - 1, kParameters, medium));
+}
+
+TEST(LinkCostTest, ASmallVectorPaysOnlyWithFewMembers) {
+  const LinkModel slow = {.bytes_per_second = 12.5e6};
+  const std::optional<PayingWorkers> paying = PaysWithWorkers(20'000, 200, slow);
+  ASSERT_TRUE(paying.has_value());
+  ASSERT_TRUE(paying->to.has_value());
+  EXPECT_LT(SparseSyncSeconds(*paying->to, 200, slow), RingSyncSeconds(*paying->to, 20'000, slow));
+  for (int64_t workers = *paying->to + 1; workers <= kWorkersTried; ++workers) {
+    ASSERT_GE(SparseSyncSeconds(workers, 200, slow), RingSyncSeconds(workers, 20'000, slow));
+  }
+}
+
+TEST(LinkCostTest, TheHistogramsOfAVerySmallVectorAreMoreThanTheRing) {
+  EXPECT_EQ(PaysUpTo(4, 6000, 60, {.message_seconds = 0, .select_seconds = 0}), 0);
+  EXPECT_FALSE(PaysWithWorkers(3000, 30, {.message_seconds = 0}).has_value());
 }
 
 TEST(LinkCostTest, TheSpeedUpToWhichItPaysIsWhereBothTakeTheSameTime) {
@@ -64,8 +86,8 @@ TEST(LinkCostTest, TheSpeedUpToWhichItPaysIsWhereBothTakeTheSameTime) {
 TEST(LinkCostTest, ItNeverPaysWhereItSendsMore) {
   EXPECT_EQ(PaysUpTo(4, 1000, 600, {}), 0);
   EXPECT_EQ(PaysUpTo(1, 1000, 10, {}), 0);
-  EXPECT_TRUE(std::isinf(PaysUpTo(4, 1000, 10, {.message_seconds = 0, .select_seconds = 0})));
-  EXPECT_EQ(PaysFromWorkers(1000, 600, {}), std::nullopt);
+  EXPECT_TRUE(std::isinf(PaysUpTo(4, 100'000, 1000, {.message_seconds = 0, .select_seconds = 0})));
+  EXPECT_FALSE(PaysWithWorkers(1000, 600, {}).has_value());
 }
 
 }  // namespace

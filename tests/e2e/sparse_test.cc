@@ -20,8 +20,8 @@ using testing::HasSubstr;
 // A run that has ended.
 struct EndedRun {
   EndedRun(const DigitsJob& job, int workers) : state(NewFolder("state")) {
-    const std::string folder = MakeJobFolder(job);
-    ended = RunToEnd(RondoRun(folder + "/job.yaml", workers, state));
+    file = MakeJobFolder(job) + "/job.yaml";
+    ended = RunToEnd(RondoRun(file, workers, state));
     EXPECT_EQ(ended.exit_code, 0) << ended;
   }
   std::vector<json> Ask(std::vector<std::string> verb) const {
@@ -32,6 +32,7 @@ struct EndedRun {
   }
 
   std::string state;
+  std::string file;
   Ended ended;
 };
 
@@ -62,6 +63,30 @@ TEST(SparseRunTest, ARoundSaysWhatItTookSentAndLeft) {
     EXPECT_EQ(totals["residuals_undelivered"], 3);
     EXPECT_EQ(run.Ask({"status"}).at(0)["residuals_undelivered"], 3);
     EXPECT_EQ(run.Ask({"replay"}).at(0)["same"], true);
+  }
+}
+
+TEST(SparseRunTest, SendsWhatThePlanSays) {
+  for (const char* sync : {"{policy: constant, base_steps: 4}", "{policy: parallel}"}) {
+    for (const int workers : {2, 3}) {
+      DigitsJob job;
+      job.sync = sync;
+      job.more =
+          "collective: {kind: sparse, density: 0.02, warmup_steps: 8, warmup_density: 0.1}\n";
+      const EndedRun run(job, workers);
+      const Ended planned =
+          RunToEnd(Rondo({"plan", run.file, "--workers", std::to_string(workers), "--json"}));
+      ASSERT_EQ(planned.exit_code, 0) << planned;
+      const json plan = JsonLines(planned.out).at(0);
+      const double sent = run.Ask({"status"}).at(0)["bytes_sent"].get<double>();
+      const double each = plan["bytes_total"].get<double>();
+      EXPECT_NEAR(sent, workers * each, 0.08 * sent) << sync;
+      const double most = workers * plan["bytes_per_sync_most"].get<double>();
+      for (const json& round : run.Ask({"rounds"})) {
+        const double reductions = round["sparse"]["reductions"].get<double>();
+        EXPECT_LE(round["bytes_sent"].get<double>(), reductions * most) << round;
+      }
+    }
   }
 }
 
