@@ -28,6 +28,11 @@ bool SendsEntries(v1::Phase phase) {
   return phase == v1::PHASE_SPLIT || phase == v1::PHASE_BALANCE || phase == v1::PHASE_GATHER;
 }
 
+// Not of a phase that this collective does not have, as topk_gather has no threshold.
+bool HasCost(const v1::PhaseCost& cost) {
+  return cost.seconds() > 0 || cost.bytes_sent() > 0 || cost.header_bytes_sent() > 0;
+}
+
 // Of a mean number of entries.
 std::string CountText(double count) {
   return count < 1e4 ? fmt::format("{:.0f}", count) : fmt::format("{:.3g}", count);
@@ -112,13 +117,15 @@ std::string CommStatsText(const v1::CommStats& stats) {
                         CollectiveName(each.collective()), each.rounds(), each.reductions(),
                         BytesText(each.bytes_sent()), SecondsText(each.seconds_each()));
     if (each.entries_delivered() > 0) {
-      text += fmt::format("  {} entries given by each, {} taken, imbalance {:.2f}\n",
-                          CountText(each.entries_selected()), CountText(each.entries_delivered()),
-                          each.imbalance());
+      text += fmt::format("  {} entries given by each, {} taken",
+                          CountText(each.entries_selected()), CountText(each.entries_delivered()));
+      if (each.imbalance() > 0) text += fmt::format(", imbalance {:.2f}", each.imbalance());
+      text += "\n";
     }
     text += fmt::format("  {:<15} {:>10} {:>10} {:>10} {:>10}\n", "phase", "sent", "headers",
                         "seconds", "calls");
     for (const v1::PhaseCost& cost : each.costs()) {
+      if (!HasCost(cost)) continue;
       text += fmt::format("  {:<15} {:>10} {:>10} {:>10} {:>10}\n", PhaseName(cost.phase()),
                           BytesText(cost.bytes_sent()), BytesText(cost.header_bytes_sent()),
                           SecondsText(cost.seconds()), cost.calls());

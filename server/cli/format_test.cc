@@ -137,7 +137,10 @@ TEST(CommFormatTest, TotalsNameCollectivesAndPhases) {
   sparse->set_collective(v1::COLLECTIVE_KIND_SPARSE);
   sparse->set_rounds(3);
   sparse->set_entries_delivered(100);
-  sparse->add_costs()->set_phase(v1::PHASE_GATHER);
+  v1::PhaseCost* gather = sparse->add_costs();
+  gather->set_phase(v1::PHASE_GATHER);
+  gather->set_bytes_sent(8);
+  sparse->add_costs()->set_phase(v1::PHASE_THRESHOLD);
   stats.set_collective_text("auto: sparse stays");
   stats.set_residual_norm_squared(4);
   stats.set_residuals_undelivered(2);
@@ -146,6 +149,9 @@ TEST(CommFormatTest, TotalsNameCollectivesAndPhases) {
        {"sparse: 3 rounds", "gather", "auto: sparse stays", "norm 2", "2 never delivered"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
+  // What this collective does not have, or does not measure.
+  EXPECT_EQ(text.find("threshold"), std::string::npos) << text;
+  EXPECT_EQ(text.find("imbalance"), std::string::npos) << text;
   const nlohmann::ordered_json json = CommStatsJson(stats);
   EXPECT_EQ(json["collectives"][0]["costs"][0]["phase"], "gather");
   EXPECT_EQ(json["residual_norm"], 2);
@@ -161,6 +167,11 @@ TEST(StatusFormatTest, TheCollectiveIsARowWhereItIsNotTheRing) {
   status.set_residuals_undelivered(1);
   EXPECT_NE(StatusText(status).find("collective   sparse at density 0.01; residuals of norm 3, 1 "
                                     "never delivered"),
+            std::string::npos)
+      << StatusText(status);
+  EXPECT_EQ(StatusText(status).find("left at the end"), std::string::npos);
+  status.set_state(v1::JOB_STATE_DONE);
+  EXPECT_NE(StatusText(status).find("1 never delivered (with those left at the end)"),
             std::string::npos)
       << StatusText(status);
   EXPECT_EQ(StatusJson(status)["collective"], "sparse");

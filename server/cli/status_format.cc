@@ -97,7 +97,11 @@ std::string CollectiveText(const v1::Status& status) {
   if (!text.empty()) text += "; ";
   text += fmt::format("residuals of norm {:.4g}", std::sqrt(status.residual_norm_squared()));
   if (status.residuals_undelivered() == 0) return text;
-  return text + fmt::format(", {} never delivered", status.residuals_undelivered());
+  const bool ended = status.state() == v1::JOB_STATE_DONE ||
+                     status.state() == v1::JOB_STATE_STOPPED ||
+                     status.state() == v1::JOB_STATE_FAILED;
+  return text + fmt::format(", {} never delivered{}", status.residuals_undelivered(),
+                            ended ? " (with those left at the end)" : "");
 }
 
 }  // namespace
