@@ -77,6 +77,7 @@ absl::StatusOr<LaunchOptions> Prepare(const Options& options) {
   if (options.workers > 0) workers = static_cast<uint64_t>(options.workers);
   ASSIGN_OR_RETURN(const server::JobToFreeze loaded,
                    server::LoadJobToFreeze(options.job_path, files_dir, workers));
+  std::fputs(loaded.warnings.c_str(), stderr);
   const v1::Job& job = loaded.job;
   LaunchOptions launch;
   launch.workers = options.workers > 0 ? options.workers : job.workers().min();
