@@ -162,6 +162,9 @@ TEST(PlanTest, EveryExampleJobCanBePlanned) {
   for (const char* name : {"digits", "digits-parallel", "digits-constant", "digits-convnet"}) {
     EXPECT_EQ(PlanOf({.job_file = kDigits + name + ".yaml"}).plan.steps, 460) << name;
   }
+  const PlanView sparse = PlanOf({.job_file = kDigits + "digits-sparse.yaml", .workers = 4});
+  EXPECT_EQ(sparse.plan.syncs, 920);
+  EXPECT_EQ(PlanJson(sparse)["entries"], 172);
 }
 
 TEST(PlanTest, AParallelJobHasASyncAStep) {
