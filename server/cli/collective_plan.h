@@ -37,8 +37,8 @@ PlannedBytes BytesOf(const CollectivePlan& plan, int64_t workers, int64_t parame
                      const PolicyConfig& policy, const ScheduleConfig& schedule);
 
 // collective, density, entries, and with `parameters` known links: [{mbits, dense_seconds,
-// sparse_seconds, pays_from_workers, pays_to_workers}], pays_up_to_mbits. Null where unknown, or where sparse never
-// pays; the links are absent without a density. These names stay.
+// sparse_seconds, pays_from_workers, pays_to_workers}], pays_up_to_mbits. Null where unknown, or
+// where sparse never pays; the links are absent without a density. These names stay.
 void AddCollectiveJson(const CollectivePlan& plan, int64_t workers,
                        std::optional<int64_t> parameters, nlohmann::ordered_json* json);
 
